@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
@@ -125,6 +125,4 @@ def utc(value: datetime) -> datetime:
     """The same instant, aware and on UTC; a naive time is refused."""
     if value.tzinfo is None:
         raise ValueError(f"time {value.isoformat()} has no zone")
-    from datetime import UTC
-
     return value.astimezone(UTC)

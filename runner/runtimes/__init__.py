@@ -1,0 +1,1 @@
+"""Runtimes: docker (official), bubblewrap, process."""
