@@ -1,0 +1,73 @@
+# Assay: every target does its own set-up and is quick when nothing is to be done.
+SHELL := /bin/sh
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.locked
+.DEFAULT_GOAL := help
+.PHONY: help setup evaluate test test-slow images leaderboard bench lint
+
+help: ## show this text
+	@echo 'Assay: a containerized, reproducible leaderboard for embodied foundation-model agents'
+	@echo
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	@echo
+	@echo 'make evaluate takes'
+	@echo '  MODEL=       a baseline (reference, random, noop) or a litellm model name; without it the baselines are listed'
+	@echo '  AGENT=       how a model acts; a baseline is its own agent'
+	@echo '  BOARD=       ep                       (Embodied Playground)'
+	@echo '  SUBSET=      ep-launch                the 34 Launch tasks of EP-100; smoke: three scenes; full: all 410'
+	@echo '  TASKS=       all of the subset        comma-separated ids or globs; shows its own rates, never a headline'
+	@echo '  PROTOCOL=    pass2                    or single'
+	@echo '  PROFILE=     embedded                 or native: which simulator runs each family'
+	@echo '  LEVEL=       L0 for models            access level L0 to L3; a baseline has its own'
+	@echo '  GRANTS=      none                     comma-separated tool grants'
+	@echo '  SEED=        0                        base seed'
+	@echo '  RUNTIME=     auto                     docker (official), bubblewrap, or process (baselines only)'
+	@echo '  JOBS=        1                        attempts in parallel'
+	@echo '  RUN=         made from the settings   the same name goes on where it stopped'
+	@echo '  TEMPERATURE= EFFORT= BASE_URL=        parameters of a model'
+	@echo '  FORMAT=      table                    or json, csv, markdown: what is printed at the end'
+	@echo '  GPUS=        not asked for            1 asks the Engine for GPUs'
+	@echo 'Records go to runs/, or to ASSAY_HOME.'
+
+setup: $(STAMP) ## virtual environment with the locked, hash-checked packages
+
+$(STAMP): requirements.lock pyproject.toml
+	@python=$$(for p in $(PYTHON) python3.11 python3.12 python3.13 python3; do \
+	    "$$p" -c 'import sys, venv; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null && { echo "$$p"; break; }; done); \
+	if [ -z "$$python" ]; then \
+	    echo 'assay: error: Python 3.11, 3.12 or 3.13 with venv is needed; install it (Debian: apt-get install python3-venv) or set PYTHON=' >&2; exit 2; fi; \
+	echo "setup: virtual environment $(VENV) with $$("$$python" --version)"; \
+	"$$python" -m venv $(VENV)
+	@echo 'setup: packages of requirements.lock, each checked against its hash'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $(STAMP)
+
+evaluate: $(STAMP) ## evaluate MODEL= on a subset, or go on with a run that stopped
+	@$(BIN)/assay evaluate \
+	    $${MODEL:+--model "$$MODEL"} $${AGENT:+--agent "$$AGENT"} $${BOARD:+--board "$$BOARD"} \
+	    $${SUBSET:+--subset "$$SUBSET"} $${TASKS:+--tasks "$$TASKS"} $${PROTOCOL:+--protocol "$$PROTOCOL"} \
+	    $${PROFILE:+--profile "$$PROFILE"} $${LEVEL:+--level "$$LEVEL"} $${GRANTS:+--grants "$$GRANTS"} \
+	    $${SEED:+--seed "$$SEED"} $${RUNTIME:+--runtime "$$RUNTIME"} $${JOBS:+--jobs "$$JOBS"} $${RUN:+--run "$$RUN"} \
+	    $${TEMPERATURE:+--temperature "$$TEMPERATURE"} $${EFFORT:+--effort "$$EFFORT"} \
+	    $${BASE_URL:+--base-url "$$BASE_URL"} $${FORMAT:+--format "$$FORMAT"} $${GPUS:+--gpus}
+
+images: $(STAMP) ## build the container images that are out of date
+	@$(BIN)/assay images build
+
+test: $(STAMP) ## every test that this machine can run; says what it left out
+	@if docker version >/dev/null 2>&1; then $(BIN)/assay images build; fi
+	@$(BIN)/python -m pytest -m 'not slow' $(PYTEST)
+
+test-slow: $(STAMP) ## the long sweeps
+	@$(BIN)/python -m pytest -m slow $(PYTEST)
+
+bench: $(STAMP) ## measure speed and size, each beside a raw baseline of the same run
+	@$(BIN)/python -m bench
+
+lint: $(STAMP) ## ruff (lint, format) and mypy
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
+
+leaderboard: $(STAMP) ## the page (PORT=8501)
+	@$(BIN)/python -m leaderboard $${PORT:+--port "$$PORT"}

@@ -1,0 +1,37 @@
+"""Tests that need a Docker Engine or bubblewrap are left out where there is none, and say so; with
+``ASSAY_REQUIRE=docker,bubblewrap`` (as in CI) a missing one is an error instead."""
+
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+import subprocess
+
+import pytest
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
+@functools.cache
+def why_not(runtime: str) -> str | None:
+    """Why a runtime cannot be used here, in one line; None when it can."""
+    if runtime == "docker":
+        command = ["docker", "version", "--format", "{{.Server.Version}}"]
+    else:
+        command = ["bwrap", "--unshare-all", "--ro-bind", "/", "/", "true"]
+    if shutil.which(command[0]) is None:
+        return f"{command[0]} is not installed"
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    return None if done.returncode == 0 else f"{command[0]}: {done.stderr.strip().splitlines()[-1:] or 'failed'}"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    required = set(filter(None, os.environ.get("ASSAY_REQUIRE", "").split(",")))
+    for item in items:
+        for runtime in ("docker", "bubblewrap"):
+            if item.get_closest_marker(runtime) is None or (reason := why_not(runtime)) is None:
+                continue
+            if runtime in required:
+                raise pytest.UsageError(f"ASSAY_REQUIRE names {runtime}, which cannot be used here: {reason}")
+            item.add_marker(pytest.mark.skip(reason=f"left out, needs {runtime}: {reason}"))
