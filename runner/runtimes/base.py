@@ -107,9 +107,10 @@ class RuntimeFacts:
 class Runtime(Protocol):
     facts: RuntimeFacts
 
-    def prepare(self, request: PairRequest) -> None:
-        """Once per run, before the first attempt: images present, limits supported, GPU usable when asked for.
-        Raises RuntimeUnavailable with the fix."""
+    def prepare(self, request: PairRequest) -> tuple[ImageIdentity, ...]:
+        """Once per run and engine, before the first attempt: images present, limits supported, GPU usable when asked
+        for. Returns the identities of what ``open`` will start (they belong to the settings of the run: a resume with
+        other images is refused). Raises RuntimeUnavailable with the fix."""
 
     def open(self, request: PairRequest) -> Pair:
         """A fresh pair; takes a pre-started one when the pool holds one and starts the next in the background.
