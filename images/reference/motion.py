@@ -1,0 +1,154 @@
+"""Motion programs: several arms move at once, each driven by a generator, and their commands go out in batches.
+
+A program is a generator. It yields :data:`TICK` after it has set its arm's command for the next control step, and
+:data:`SENSE` when it needs fresh field values before it goes on (no time passes). Everything between two readings
+travels in one call to the gateway.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from images.reference.panda import PandaArm, rotation_about, rotation_vector
+
+Array = np.ndarray
+TICK, SENSE = "tick", "sense"
+Program = Generator[str, None, Any]
+
+
+class EpisodeEnded(Exception):
+    """The environment ended the episode. ``terminal`` is its public verdict."""
+
+    def __init__(self, terminal: dict[str, Any]) -> None:
+        super().__init__(f"{terminal.get('cause')}: {terminal.get('text', '')}")
+        self.terminal = terminal
+
+
+class Session(Protocol):
+    """The part of the client SDK that motion needs."""
+
+    def step(self, actions: Array, fields: Sequence[str] = ()) -> Any: ...
+
+    def observe(self, fields: Sequence[str] = ()) -> Any: ...
+
+
+def minimum_jerk(u: float) -> float:
+    """Progress 0..1 of a minimum-jerk motion at the fraction ``u`` of its time (peak speed 1.875 of the mean)."""
+    return u * u * u * (10 + u * (6 * u - 15))
+
+
+class Arm:
+    """One arm's command: a tool pose that programs move, solved into joint targets once per control step.
+
+    ``lag`` (s) is the damping over the stiffness of the joint servos: the command leads by ``lag`` times the joint
+    velocity, which cancels the servo's lag. ``offset`` (m) is added to the commanded position and approaches
+    ``offset_goal`` slowly, so that a correction never jerks a grasped object. ``low`` and ``high`` bound the command.
+    """
+
+    OFFSET_RATE = 0.0004  # m per control step
+
+    def __init__(
+        self, name: str, kinematics: PandaArm, q: Array, grip: float, dt: float, lag: float, low: Array, high: Array
+    ) -> None:
+        self.name, self.kinematics, self.dt, self.lag = name, kinematics, dt, lag
+        self.low, self.high = low, high
+        self.q = np.array(q, dtype=float)
+        self.position, self.rotation = kinematics.forward(self.q)
+        self.grip = grip
+        self.offset, self.offset_goal = np.zeros(3), np.zeros(3)
+        self.worst_error = 0.0  # m, largest residual of the solver
+        self._moving = False
+
+    def command(self) -> Array:
+        """Joint targets (rad) and gripper command for the next control step, inside the declared limits."""
+        correction = self.offset_goal - self.offset
+        if correction.any():
+            self.offset = self.offset + np.clip(correction, -self.OFFSET_RATE, self.OFFSET_RATE)
+        q, error = self.kinematics.track(self.q, self.position + self.offset, self.rotation)
+        self.worst_error = max(self.worst_error, error)
+        command = np.append(q + (self.lag / self.dt) * (q - self.q), self.grip)
+        self.q = q
+        return np.minimum(np.maximum(command, self.low), self.high)
+
+    def steps(self, seconds: float) -> int:
+        return max(1, round(seconds / self.dt))
+
+    def line(self, goal: Array, seconds: float, rotation: Array | None = None, grip: float | None = None) -> Program:
+        """Straight minimum-jerk line to ``goal`` (m), turning to ``rotation`` on the way."""
+        start, turned = self.position.copy(), self.rotation.copy()
+        goal = np.asarray(goal, dtype=float)
+        turn = np.zeros(3) if rotation is None else rotation_vector(turned, rotation)
+        angle = float(np.sqrt(turn @ turn))
+        self.grip = self.grip if grip is None else grip
+        count = self.steps(seconds)
+        for i in range(1, count + 1):
+            u = minimum_jerk(i / count)
+            self.position = start + u * (goal - start)
+            if angle > 1e-9:
+                self.rotation = rotation_about(turn / angle, angle * u) @ turned
+            yield TICK
+
+    def hold(self, seconds: float, grip: float | None = None) -> Program:
+        """Stay where the command is, for grasping and letting go."""
+        self.grip = self.grip if grip is None else grip
+        for _ in range(self.steps(seconds)):
+            yield TICK
+
+
+class Crew:
+    """Arms that act together through one session. ``world`` holds the field values last read."""
+
+    def __init__(self, session: Session, arms: Sequence[Arm], fields: Sequence[str], batch: int = 25) -> None:
+        self.session, self.arms, self.fields, self.batch = session, list(arms), list(fields), batch
+        self.world: dict[str, Array] = {}
+        self.events: list[Any] = []
+        self.actions = 0
+        self.calls = 0
+        self._pending: list[Array] = []
+        self._fresh = False
+
+    def sense(self) -> dict[str, Array]:
+        """Send what is pending and return the present field values."""
+        if self._pending:
+            self._send(self.fields)
+        elif not self._fresh:
+            self.calls += 1
+            self._update(self.session.observe(fields=self.fields))
+        return self.world
+
+    def run(self, programs: dict[str, Program]) -> dict[str, Any]:
+        """Drive the programs in parallel to their ends and return what each returned. Arms that no program moves
+        keep still."""
+        live, results = dict(programs), {}
+        while live:
+            for name in list(live):
+                try:
+                    while next(live[name]) == SENSE:
+                        self.sense()
+                except StopIteration as end:
+                    results[name] = end.value
+                    del live[name]
+            if live:
+                self._pending.append(np.concatenate([arm.command() for arm in self.arms]))
+                self._fresh = False
+                if len(self._pending) >= self.batch:
+                    self._send(())
+        return results
+
+    def _send(self, fields: Sequence[str]) -> None:
+        actions, self._pending = np.array(self._pending), []
+        self.calls += 1
+        reply = self.session.step(actions, fields=fields)
+        self.actions += reply.applied
+        self.events.extend(reply.events)
+        if reply.terminal is not None:
+            raise EpisodeEnded(reply.terminal)
+        if fields:
+            self._update(reply)
+
+    def _update(self, reply: Any) -> None:
+        self.world = dict(reply.fields)
+        self._fresh = True
