@@ -1,0 +1,115 @@
+"""Artifacts of an attempt: written to a temporary folder, flushed to disk, renamed as one, hashed.
+
+``<run>/.<attempt>.part/`` grows while the attempt runs (the transcript is kept even if the runner is killed);
+``<run>/<attempt>/`` is complete: the rename is the moment from which the evidence counts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import shutil
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from manifests.records import Artifact, AttemptRecord
+from runner.store.text import canonical
+
+RECORD = "record.json"
+_MEDIA = {
+    ".npy": "application/x-npy",
+    ".json": "application/json",
+    ".jsonl": "application/jsonl",
+    ".log": "text/plain",
+    ".txt": "text/plain",
+    ".png": "image/png",
+}
+
+
+class AttemptFolder:
+    """The files of one attempt. Safe to append to from several threads."""
+
+    def __init__(self, run_folder: Path, attempt: str) -> None:
+        self.final = run_folder / attempt
+        self.part = run_folder / f".{attempt}.part"
+        self._lock = threading.Lock()
+        self._sealed = False
+
+    def start(self) -> None:
+        """An empty temporary folder; what an earlier, never begun start left there goes."""
+        shutil.rmtree(self.part, ignore_errors=True)
+        self.part.mkdir(parents=True)
+
+    def append(self, name: str, entry: dict[str, Any]) -> None:
+        """One JSON line at the end of ``name``, at once. Ignored after the attempt was sealed."""
+        with self._lock:
+            if not self._sealed:
+                with open(self.part / name, "ab") as file:
+                    file.write(canonical(entry) + b"\n")
+
+    def write(self, name: str, content: bytes | np.ndarray) -> None:
+        """One whole file; an array becomes ``.npy``."""
+        if isinstance(content, np.ndarray):
+            buffer = io.BytesIO()
+            np.save(buffer, content, allow_pickle=False)
+            content = buffer.getvalue()
+        (self.part / name).write_bytes(content)
+
+    def seal(self) -> tuple[Artifact, ...]:
+        """Flush every file to disk and list them with size and hash; later ``append`` calls are dropped."""
+        with self._lock:
+            self._sealed = True
+        return tuple(_describe(path) for path in sorted(self.part.iterdir()) if path.name != RECORD)
+
+    def publish(self, record: AttemptRecord) -> None:
+        """Write the record beside its artifacts and rename the folder to its final name."""
+        path = self.part / RECORD
+        path.write_bytes(canonical(record.model_dump(mode="json")))
+        _flush(path)
+        _flush(self.part)
+        os.rename(self.part, self.final)
+        _flush(self.final.parent)
+
+    def published(self) -> AttemptRecord | None:
+        """The record of a folder that was renamed, or None."""
+        path = self.final / RECORD
+        return AttemptRecord.model_validate_json(path.read_bytes()) if path.exists() else None
+
+    def discard(self) -> None:
+        """Remove the temporary folder."""
+        with self._lock:
+            self._sealed = True
+        shutil.rmtree(self.part, ignore_errors=True)
+
+
+def media_type(name: str) -> str:
+    return _MEDIA.get(Path(name).suffix, "application/octet-stream")
+
+
+def check(folder: Path, artifact: Artifact) -> str | None:
+    """Why a stored artifact does not match its record, or None."""
+    path = folder / artifact.name
+    if not path.is_file():
+        return f"{path} is missing"
+    found = hashlib.sha256(path.read_bytes()).hexdigest()
+    return None if found == artifact.sha256 else f"{path} has hash {found}, the record says {artifact.sha256}"
+
+
+def _describe(path: Path) -> Artifact:
+    raw = path.read_bytes()
+    _flush(path)
+    return Artifact(
+        name=path.name, sha256=hashlib.sha256(raw).hexdigest(), size=len(raw), media_type=media_type(path.name)
+    )
+
+
+def _flush(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

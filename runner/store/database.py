@@ -1,0 +1,198 @@
+"""Opening the store: SQLite (WAL) or PostgreSQL, migrated to the schema that this program knows.
+
+Write transactions begin with BEGIN IMMEDIATE: a deferred one that reads first and writes later fails at once with
+'database is locked' when another process wrote in between, whatever the busy timeout (inspect_ai#4148).
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError, OperationalError
+from sqlmodel import Session
+
+from runner.errors import AssayError, BadInput
+from runner.store.filesystem import DOUBTFUL, NETWORK, filesystem_magic
+from runner.store.tables import SCHEMA_VERSION
+
+BUSY_TIMEOUT_S = 60  # a writer holds the lock for milliseconds; 60 s covers a stalled disk with 20 writers in line
+_MIGRATION_LOCK = 7_115_397  # PostgreSQL advisory lock: one migration at a time
+
+
+class StoreError(AssayError):
+    """The store cannot be used. One line that names it and says what to do."""
+
+
+class StoreFull(StoreError):
+    """The disk under the store is full: nothing more can be recorded."""
+
+
+class Database:
+    """An engine with two kinds of transactions. Safe to share between threads."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.path: Path | None = None
+        try:
+            parsed = make_url(url)
+            if parsed.get_backend_name() == "sqlite":
+                self.path = Path(parsed.database or "").absolute()
+                _check_folder(self.path)
+            elif parsed.get_backend_name() != "postgresql":
+                raise BadInput(f"ASSAY_STORE={self.label}: use a sqlite:///PATH or postgresql+psycopg://... URL")
+            self.engine: Engine = create_engine(url, pool_pre_ping=self.path is None)
+        except ArgumentError:
+            raise BadInput(f"ASSAY_STORE={url}: not a database URL; use sqlite:///PATH or postgresql://...") from None
+        except (ModuleNotFoundError, NoSuchModuleError) as error:
+            raise StoreError(f"store {self.label}: {error}: pip install 'psycopg[binary]'") from None
+        if self.path is not None:
+            event.listen(self.engine, "connect", _configure_sqlite)
+            event.listen(self.engine, "begin", _begin_sqlite)
+        with self.errors():
+            self._migrate()
+
+    @property
+    def label(self) -> str:
+        """The store's name in messages: a path, or the URL without its password."""
+        return str(self.path) if self.path else make_url(self.url).render_as_string(hide_password=True)
+
+    @contextmanager
+    def read(self) -> Iterator[Session]:
+        """A snapshot; no lock that hinders a writer."""
+        with self.errors(), Session(self.engine) as session:
+            yield session
+
+    @contextmanager
+    def write(self) -> Iterator[Session]:
+        """One transaction that holds the write lock from its start; commits at the end, or nothing happened."""
+        with (
+            self.errors(),
+            self.engine.connect().execution_options(assay_write=True) as connection,
+            Session(connection, expire_on_commit=False) as session,
+            session.begin(),
+        ):
+            yield session
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+    @contextmanager
+    def errors(self) -> Iterator[None]:
+        """Database errors as one line each."""
+        try:
+            yield
+        except OperationalError as error:
+            cause = _first_line(error)
+            if "disk is full" in cause or "No space left" in cause or "disk I/O error" in cause:
+                raise StoreFull(f"store {self.label}: {cause}: free disk space, then run the same command") from None
+            raise StoreError(f"store {self.label}: {cause}: {_advice(cause)}") from None
+        except DatabaseError as error:
+            if isinstance(error.orig, sqlite3.IntegrityError) or type(error).__name__ == "IntegrityError":
+                raise
+            raise StoreError(
+                f"store {self.label}: not a usable database ({_first_line(error)}): restore it from a backup, or "
+                "move it away to start an empty one"
+            ) from None
+
+    def _migrate(self) -> None:
+        with self.engine.connect() as connection:
+            if self._version(connection) == SCHEMA_VERSION:
+                return
+        with self.engine.connect().execution_options(assay_write=True) as connection, connection.begin():
+            if self.path is None:
+                connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATION_LOCK})
+            if self._version(connection) != SCHEMA_VERSION:
+                _upgrade(connection)
+
+    def _version(self, connection: Connection) -> str | None:
+        """The schema version found. Raises StoreError for a version of the future and for a foreign database."""
+        tables = inspect(connection).get_table_names()
+        if "alembic_version" not in tables:
+            if tables:
+                raise StoreError(
+                    f"store {self.label}: holds tables of another program ({', '.join(sorted(tables)[:3])}): "
+                    "set ASSAY_STORE or ASSAY_HOME to another place"
+                )
+            return None
+        version = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+        if version is not None and version > SCHEMA_VERSION:
+            raise StoreError(
+                f"store {self.label}: schema version {version} is newer than this program knows ({SCHEMA_VERSION}): "
+                "upgrade assay"
+            )
+        return version
+
+
+def _upgrade(connection: Connection) -> None:
+    from alembic import command  # slow to import, and needed only when the schema changes
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", "runner.store:migrations")
+    config.set_main_option("path_separator", "os")
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")
+
+
+def _configure_sqlite(connection: Any, _record: Any) -> None:
+    """Per connection: our own BEGIN, the busy timeout, WAL, foreign keys, full durability at commit."""
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    cursor.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_S * 1000}")
+    deadline = time.monotonic() + BUSY_TIMEOUT_S
+    while cursor.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+        # The switch to WAL does not wait for the busy timeout when two processes make it at once.
+        try:
+            cursor.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
+    cursor.execute("PRAGMA synchronous = FULL")
+    cursor.execute("PRAGMA foreign_keys = ON")
+    cursor.close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    write = connection.get_execution_options().get("assay_write", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+
+
+def _check_folder(path: Path) -> None:
+    """The folder exists and can hold a WAL database."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        magic = filesystem_magic(path.parent)
+    except OSError as error:
+        raise StoreError(f"store {path}: {error.strerror}: set ASSAY_HOME to a folder that you can write") from None
+    if magic in NETWORK:
+        raise StoreError(
+            f"store {path}: the file system is {NETWORK[magic]}, where SQLite loses data: set ASSAY_HOME to a local "
+            "disk, or ASSAY_STORE to a PostgreSQL URL"
+        )
+    if magic in DOUBTFUL:
+        warnings.warn(
+            f"store {path}: the file system is {DOUBTFUL[magic]}; if it is a network mount, set ASSAY_HOME to a local "
+            "disk",
+            stacklevel=2,
+        )
+
+
+def _first_line(error: DatabaseError) -> str:
+    return str(error.orig).strip().splitlines()[0]
+
+
+def _advice(cause: str) -> str:
+    if "locked" in cause:
+        return "another process holds it; wait for it to end, or stop it"
+    if "readonly" in cause or "unable to open" in cause:
+        return "make the file and its folder writable, or set ASSAY_HOME to another place"
+    return "check that it is running and that the address is right"

@@ -1,0 +1,105 @@
+"""The ledger of one run: append-only entries in a hash chain (design: section 9, docs/architecture.md).
+
+hash = SHA-256 over RFC 8785 of ``{"run", "sequence", "kind", "time", "payload", "previous"}``. An entry that was
+edited, removed, added or moved breaks the chain at its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import func
+from sqlmodel import Session, col, delete, select
+
+from runner.store import view
+from runner.store.tables import AttemptRow, EntryRow, RunRow
+from runner.store.text import canonical, digest, now, parse, stamp
+
+GENESIS = "0" * 64
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One entry as read back. ``time`` is aware and on UTC."""
+
+    run: str
+    sequence: int
+    kind: str
+    time: datetime
+    payload: dict[str, Any]
+    previous: str
+    hash: str
+
+
+def entry_hash(run: str, sequence: int, kind: str, time: datetime, payload: Any, previous: str) -> str:
+    return digest(
+        {
+            "run": run,
+            "sequence": sequence,
+            "kind": kind,
+            "time": stamp(time),
+            "payload": payload,
+            "previous": previous,
+        }
+    )
+
+
+def append(session: Session, run_id: str, kind: str, payload: dict[str, Any]) -> Entry:
+    """Append within a write transaction; gives the entry the run's next sequence number."""
+    # PostgreSQL serializes the writers of one run here; SQLite holds the write lock already and ignores the clause.
+    session.exec(select(RunRow.id).where(RunRow.id == run_id).with_for_update()).one()
+    last = session.exec(
+        select(EntryRow).where(EntryRow.run_id == run_id).order_by(col(EntryRow.sequence).desc()).limit(1)
+    ).first()
+    sequence, previous = (last.sequence + 1, last.hash) if last else (1, GENESIS)
+    text = canonical(payload).decode()
+    clean = parse(text)
+    time = now()
+    row = EntryRow(
+        run_id=run_id,
+        sequence=sequence,
+        kind=kind,
+        time=time,
+        payload=text,
+        previous=previous,
+        hash=entry_hash(run_id, sequence, kind, time, clean, previous),
+    )
+    session.add(row)
+    session.flush()
+    view.apply(session, row)
+    return _entry(row, clean)
+
+
+def entries(session: Session, run_id: str) -> list[Entry]:
+    rows = session.exec(select(EntryRow).where(EntryRow.run_id == run_id).order_by(col(EntryRow.sequence))).all()
+    return [_entry(row, parse(row.payload)) for row in rows]
+
+
+def verify(found: Iterable[Entry]) -> str | None:
+    """Why the chain is broken, naming the first bad entry, or None. An empty ledger is broken: a run has entry 1."""
+    previous, expected = GENESIS, 1
+    for entry in found:
+        if entry.sequence != expected:
+            return f"entry {expected} is missing (found {entry.sequence})"
+        if entry.previous != previous:
+            return f"entry {entry.sequence} does not follow the entry before it"
+        if entry.hash != entry_hash(entry.run, entry.sequence, entry.kind, entry.time, entry.payload, entry.previous):
+            return f"entry {entry.sequence} was changed: its hash does not match its content"
+        previous, expected = entry.hash, expected + 1
+    return None if expected > 1 else "the ledger is empty"
+
+
+def rebuild(session: Session, run_id: str) -> int:
+    """Drop the attempt rows of a run and fold its ledger again; returns how many attempts there are."""
+    session.exec(delete(AttemptRow).where(col(AttemptRow.run_id) == run_id))
+    for row in session.exec(select(EntryRow).where(EntryRow.run_id == run_id).order_by(col(EntryRow.sequence))).all():
+        view.apply(session, row)
+    counted = session.exec(select(func.count()).select_from(AttemptRow).where(AttemptRow.run_id == run_id))
+    return counted.one()
+
+
+def _entry(row: EntryRow, payload: dict[str, Any]) -> Entry:
+    return Entry(row.run_id, row.sequence, row.kind, row.time, payload, row.previous, row.hash)

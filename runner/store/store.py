@@ -1,0 +1,177 @@
+"""The store as the rest of the runner uses it: every method is one transaction."""
+
+from __future__ import annotations
+
+import os
+import re
+import uuid
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from sqlmodel import col, select
+
+from manifests.records import AttemptRecord
+from runner.errors import BadInput
+from runner.store import leases, ledger
+from runner.store.artifacts import AttemptFolder
+from runner.store.database import Database
+from runner.store.leases import Owner
+from runner.store.ledger import Entry
+from runner.store.lock import RunLock
+from runner.store.tables import AttemptRow, RunRow
+from runner.store.text import canonical, now, parse
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run. ``id`` is random; ``name`` is what people type."""
+
+    id: str
+    name: str
+    created_at: datetime
+    settings: dict[str, Any]
+
+
+class Store:
+    """Runs and their ledgers in a database, their artifacts in folders below ``home``."""
+
+    def __init__(self, home: Path | None = None, url: str | None = None) -> None:
+        self.home = (home or Path(os.environ.get("ASSAY_HOME") or "runs")).absolute()
+        self.database = Database(url or os.environ.get("ASSAY_STORE") or f"sqlite:///{self.home / 'assay.sqlite'}")
+
+    def close(self) -> None:
+        self.database.close()
+
+    # -- runs
+
+    def create_run(self, name: str, settings: dict[str, Any]) -> Run:
+        """A new run; its settings are the first entry of its ledger. The name must be free."""
+        check_name(name)
+        text = canonical(settings).decode()
+        row = RunRow(id=uuid.uuid4().hex, name=name, created_at=now(), settings=text)
+        with self.database.write() as session:
+            session.add(row)
+            session.flush()
+            ledger.append(session, row.id, "run", {"name": name, "settings": settings})
+        return _run(row)
+
+    def find_run(self, name: str) -> Run | None:
+        """By name or id."""
+        with self.database.read() as session:
+            row = session.exec(select(RunRow).where((RunRow.name == name) | (RunRow.id == name))).first()
+            return _run(row) if row else None
+
+    def runs(self) -> list[Run]:
+        """Newest first."""
+        with self.database.read() as session:
+            return [_run(row) for row in session.exec(select(RunRow).order_by(col(RunRow.created_at).desc())).all()]
+
+    def lock(self, name: str) -> RunLock:
+        """Raises BadInput naming the process that evaluates this run now."""
+        check_name(name)
+        return RunLock(self.home / "locks" / f"{name}.lock", name)
+
+    def folder(self, run: Run) -> Path:
+        return self.home / run.name
+
+    def attempt_folder(self, run: Run, attempt: str) -> AttemptFolder:
+        return AttemptFolder(self.folder(run), attempt)
+
+    # -- the ledger
+
+    def open_attempt(self, run: Run, environment_id: str, condition: int, owner: Owner) -> AttemptRow:
+        """Append ``opened`` and take the attempt's lease, in one transaction."""
+        attempt = uuid.uuid4().hex
+        payload = {"attempt": attempt, "environment_id": environment_id, "condition": condition}
+        with self.database.write() as session:
+            ledger.append(session, run.id, "opened", payload)
+            leases.acquire(session, run.id, attempt, owner)
+            return session.get_one(AttemptRow, attempt)
+
+    def resume_attempt(self, run: Run, attempt: str, owner: Owner) -> AttemptRow:
+        """Append ``resumed`` for an attempt that was opened and had not begun, and take its lease."""
+        with self.database.write() as session:
+            ledger.append(session, run.id, "resumed", {"attempt": attempt})
+            leases.acquire(session, run.id, attempt, owner)
+            return session.get_one(AttemptRow, attempt)
+
+    def begin_attempt(self, run: Run, attempt: str) -> datetime:
+        """Append ``began``: from now on the attempt cannot be drawn again."""
+        return self.append(run, "began", {"attempt": attempt}).time
+
+    def close_attempt(self, run: Run, record: AttemptRecord, owner: Owner) -> Entry:
+        """Append ``closed`` with the terminal record and drop the lease, in one transaction."""
+        payload = {"attempt": record.attempt, "record": record.model_dump(mode="json")}
+        with self.database.write() as session:
+            entry = ledger.append(session, run.id, "closed", payload)
+            leases.release(session, run.id, record.attempt, owner)
+            return entry
+
+    def append(self, run: Run, kind: str, payload: dict[str, Any]) -> Entry:
+        with self.database.write() as session:
+            return ledger.append(session, run.id, kind, payload)
+
+    def entries(self, run: Run) -> list[Entry]:
+        with self.database.read() as session:
+            return ledger.entries(session, run.id)
+
+    def verify(self, run: Run) -> str | None:
+        """Why the run's hash chain is broken, or None."""
+        return ledger.verify(self.entries(run))
+
+    def attempts(self, run: Run) -> list[AttemptRow]:
+        """In sequence order."""
+        with self.database.read() as session:
+            rows = session.exec(
+                select(AttemptRow).where(AttemptRow.run_id == run.id).order_by(col(AttemptRow.sequence))
+            ).all()
+            session.expunge_all()
+            return list(rows)
+
+    # -- leases
+
+    def lease_run(self, run: Run, owner: Owner) -> None:
+        """Take the run for this process; leases left by a dead process of this machine go. Raises BadInput."""
+        with self.database.write() as session:
+            in_the_way = leases.acquire(session, run.id, leases.RUN_KEY, owner)
+            if in_the_way is not None:
+                raise BadInput(
+                    f"run {run.name} is being evaluated by process {in_the_way.pid} on {in_the_way.host}: stop it, or "
+                    f"wait until its lease ends at {in_the_way.expires_at:%H:%M:%S} UTC"
+                )
+            for lease in leases.held(session, run.id):
+                if lease.key != leases.RUN_KEY:
+                    session.delete(lease)
+
+    def renew_leases(self, run: Run, owner: Owner) -> bool:
+        """False when another machine has taken the run over."""
+        with self.database.write() as session:
+            return leases.renew(session, run.id, owner) > 0
+
+    def release_lease(self, run: Run, key: str, owner: Owner) -> None:
+        with self.database.write() as session:
+            leases.release(session, run.id, key, owner)
+
+    def release_leases(self, run: Run, owner: Owner) -> None:
+        with self.database.write() as session:
+            for lease in leases.held(session, run.id):
+                if lease.owner == owner.id:
+                    session.delete(lease)
+
+    def leases(self, run: Run) -> list[str]:
+        """Keys of the leases that are held."""
+        with self.database.read() as session:
+            return [lease.key for lease in leases.held(session, run.id)]
+
+
+def check_name(name: str) -> None:
+    if not NAME.fullmatch(name) or name == "locks":
+        raise BadInput(f"RUN={name!r}: use 1 to 100 letters, digits, '.', '_' or '-', beginning with a letter or digit")
+
+
+def _run(row: RunRow) -> Run:
+    return Run(row.id, row.name, row.created_at, parse(row.settings))
