@@ -1,0 +1,151 @@
+"""Rules between the manifest files; each finding is one line that names file and field."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from manifests.errors import ManifestError, nearest
+
+if TYPE_CHECKING:
+    from manifests.load import Manifests
+    from manifests.models import Factor, LauncherParameters
+
+
+def check(manifests: Manifests) -> None:
+    """Raises ManifestError for the first rule that does not hold."""
+    _catalog(manifests)
+    _subsets(manifests)
+    _budgets(manifests)
+    _causes(manifests)
+    _engines(manifests)
+    _conditions(manifests)
+
+
+def _fail(file: str, path: str, text: str) -> None:
+    raise ManifestError(f"manifests/{file}.json: {path}: {text}")
+
+
+def _same_keys(file: str, path: str, found: Iterable[str], wanted: Iterable[str]) -> None:
+    """Each of ``wanted`` is there and nothing else is."""
+    found, wanted = set(found), set(wanted)
+    if missing := sorted(wanted - found):
+        _fail(file, f"{path}.{missing[0]}" if path else missing[0], "field required")
+    if unknown := sorted(found - wanted):
+        path = f"{path}.{unknown[0]}" if path else unknown[0]
+        _fail(file, path, f"unknown name {unknown[0]!r}{nearest(unknown[0], wanted)}")
+
+
+def _known(file: str, path: str, name: str, known: Iterable[str], what: str) -> None:
+    if name not in known:
+        _fail(file, path, f"unknown {what} {name!r}{nearest(name, known)}")
+
+
+def _catalog(manifests: Manifests) -> None:
+    catalog = manifests.catalog
+    seen: dict[str, set[str]] = {"id": set(), "index": set()}
+    for position, entry in enumerate(catalog.environments):
+        _known("catalog", f"environments[{position}].family", entry.family, catalog.counts, "family")
+        _known("catalog", f"environments[{position}].suite", entry.suite, catalog.types, "suite")
+        for name, value in (("id", entry.id), ("index", entry.index)):
+            if value in seen[name]:
+                _fail("catalog", f"environments[{position}].{name}", f"{value!r} stands twice")
+            if value is not None:
+                seen[name].add(value)
+        if entry.index is not None and not entry.index.startswith(f"{entry.suite}-"):
+            _fail("catalog", f"environments[{position}].index", f"{entry.index!r} is not of suite {entry.suite}")
+    families = Counter(entry.family for entry in catalog.environments)
+    for family, count in catalog.counts.items():
+        if families[family] != count:
+            _fail("catalog", f"counts.{family}", f"{count} declared, {families[family]} environments given")
+    types = Counter((entry.suite, entry.type) for entry in catalog.environments if entry.type)
+    declared = {(suite, name): n for suite, names in catalog.types.items() for name, n in names.items()}
+    for suite, name in declared.keys() | types.keys():
+        if declared.get((suite, name), 0) != types[suite, name]:
+            given = declared.get((suite, name), 0)
+            _fail("catalog", f"types.{suite}.{name}", f"{given} declared, {types[suite, name]} tasks given")
+
+
+def _subsets(manifests: Manifests) -> None:
+    environments = manifests.environments
+    for name, subset in manifests.subsets.items():
+        members = tuple(environments) if subset.members == "all" else subset.members
+        for position, member in enumerate(members):
+            _known("subsets", f"{name}.members[{position}]", member, environments, "environment")
+        if len(set(members)) != len(members):
+            twice = Counter(members).most_common(1)[0][0]
+            _fail("subsets", f"{name}.members", f"{twice!r} stands twice")
+        suites = Counter(environments[member].suite for member in members)
+        for suite in subset.suites.keys() | suites.keys():
+            declared = subset.suites.get(suite, 0)
+            if declared != suites[suite]:
+                _fail("subsets", f"{name}.suites.{suite}", f"{declared} declared, {suites[suite]} members given")
+
+
+def _budgets(manifests: Manifests) -> None:
+    budgets = manifests.budgets.families
+    _same_keys("budgets", "families", budgets, manifests.catalog.counts)
+    for family, budget in budgets.items():
+        if budget.levels is not None:
+            levels = {str(e.native_level) for e in manifests.catalog.environments if e.family == family}
+            _same_keys("budgets", f"families.{family}.levels", budget.levels, levels)
+
+
+def _causes(manifests: Manifests) -> None:
+    for cause, row in manifests.causes.items():
+        _same_keys("causes", f"{cause}.outcomes", row.outcomes, manifests.protocols)
+        for protocol, outcome in row.outcomes.items():
+            if outcome.code is not None:
+                _known("causes", f"{cause}.outcomes.{protocol}.code", outcome.code, manifests.codes, "failure code")
+
+
+def _engines(manifests: Manifests) -> None:
+    for name, profile in manifests.profiles.items():
+        _same_keys("profiles", f"{name}.engines", profile.engines, manifests.catalog.counts)
+        for family, engine in profile.engines.items():
+            path = f"{name}.engines.{family}"
+            _known("profiles", path, engine, manifests.engines, "engine")
+            if family not in manifests.engines[engine].families:
+                _fail("profiles", path, f"engine {engine!r} does not list this family in manifests/engines.json")
+    for name, spec in manifests.engines.items():
+        for family, cases in spec.families.items():
+            path = f"engines.{name}.families.{family}"
+            _known("engines", path, family, manifests.catalog.counts, "family")
+            known = {entry.case for entry in manifests.catalog.environments if entry.family == family}
+            for position, case in enumerate(cases):
+                _known("engines", f"{path}[{position}]", case, known, "case")
+
+
+def _conditions(manifests: Manifests) -> None:
+    rules, stored = manifests.conditions, manifests.launcher_conditions.environments
+    _same_keys("conditions", "families", rules.families, manifests.catalog.counts)
+    for family, rule in rules.families.items():
+        for name, factor in rule.factors.items():
+            if family != "launcher" and factor.values is not None and len(factor.values) != rules.count:
+                _fail("conditions", f"families.{family}.factors.{name}.values", f"give {rules.count} values")
+    launcher = [entry.id for entry in manifests.catalog.environments if entry.family == "launcher"]
+    _same_keys("launcher_conditions", "environments", stored, launcher)
+    factors = rules.families["launcher"].factors
+    for environment_id, conditions in stored.items():
+        path = f"environments.{environment_id}"
+        if len(conditions) != rules.count:
+            _fail("launcher_conditions", path, f"{len(conditions)} conditions, {rules.count} are prescribed")
+        for index, parameters in enumerate(conditions):
+            _launcher_parameters(f"{path}[{index}]", parameters, factors)
+        stiffness = tuple(parameters.stiffness for parameters in conditions)
+        if stiffness != factors["stiffness"].values:
+            _fail("launcher_conditions", path, f"stiffness {list(stiffness)} is not the prescribed order")
+
+
+def _launcher_parameters(path: str, parameters: LauncherParameters, factors: dict[str, Factor]) -> None:
+    values = parameters.model_dump()
+    _same_keys("conditions", "families.launcher.factors", factors, values)
+    for name, factor in factors.items():
+        for value in values[name] if isinstance(values[name], tuple) else (values[name],):
+            if factor.values is not None:
+                if value not in factor.values:
+                    _fail("launcher_conditions", f"{path}.{name}", f"{value!r} is not one of {list(factor.values)}")
+            elif factor.low is None or factor.high is None or not factor.low <= value <= factor.high:
+                limits = f"{factor.low} to {factor.high} {factor.unit}"
+                _fail("launcher_conditions", f"{path}.{name}", f"{value!r} is outside {limits}")

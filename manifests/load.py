@@ -1,0 +1,135 @@
+"""Reads the manifest files: ``load().budgets.families["launcher"]``.
+
+A file is checked against its schema, all files against each other (``manifests/checks.py``), once per process. What is
+wrong is one line with the file and the path of the field:
+``manifests/budgets.json: families.launcher.wall_s: field required``.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from manifests.errors import ManifestError
+
+if TYPE_CHECKING:  # pydantic takes 0.2 s to import: not before a manifest is really read
+    from pydantic import BaseModel, ValidationError
+
+    from manifests import models, policy
+
+FOLDER = Path(__file__).resolve().parent
+
+# file stem -> module and name of its model
+FILES = {
+    "catalog": ("models", "Catalog"),
+    "subsets": ("models", "Subsets"),
+    "budgets": ("models", "BudgetTable"),
+    "protocols": ("policy", "Protocols"),
+    "causes": ("policy", "Causes"),
+    "codes": ("policy", "Codes"),
+    "profiles": ("policy", "Profiles"),
+    "engines": ("policy", "Engines"),
+    "conditions": ("models", "ConditionRules"),
+    "launcher_conditions": ("models", "LauncherConditions"),
+}
+
+
+@dataclass(frozen=True)
+class Manifests:
+    """Every manifest, checked."""
+
+    catalog: models.Catalog
+    subsets: dict[str, models.Subset]
+    budgets: models.BudgetTable
+    protocols: dict[str, policy.Protocol]
+    causes: dict[str, policy.Cause]
+    codes: dict[str, str]
+    profiles: dict[str, policy.Profile]
+    engines: dict[str, policy.Engine]
+    sandboxes: dict[str, policy.SandboxImage]
+    conditions: models.ConditionRules
+    launcher_conditions: models.LauncherConditions
+    environments: dict[str, models.EnvironmentEntry]
+
+
+@cache
+def load(folder: Path = FOLDER) -> Manifests:
+    """All manifests of ``folder``. Raises ManifestError for the first file, field or rule that is wrong."""
+    from manifests.checks import check
+
+    read: dict[str, Any] = {stem: read_file(folder, stem) for stem in FILES}
+    manifests = Manifests(
+        catalog=read["catalog"],
+        subsets=read["subsets"].root,
+        budgets=read["budgets"],
+        protocols=read["protocols"].root,
+        causes=read["causes"].root,
+        codes=read["codes"].root,
+        profiles=read["profiles"].root,
+        engines=read["engines"].engines,
+        sandboxes=read["engines"].sandboxes,
+        conditions=read["conditions"],
+        launcher_conditions=read["launcher_conditions"],
+        environments={entry.id: entry for entry in read["catalog"].environments},
+    )
+    check(manifests)
+    return manifests
+
+
+def model_of(stem: str) -> type[BaseModel]:
+    """The schema of a file."""
+    module, name = FILES[stem]
+    model: type[BaseModel] = getattr(import_module(f"manifests.{module}"), name)
+    return model
+
+
+def read_file(folder: Path, stem: str) -> BaseModel:
+    """One file against its schema."""
+    from pydantic import ValidationError
+
+    name = f"manifests/{stem}.json"
+    model = model_of(stem)
+    try:
+        text = (folder / f"{stem}.json").read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ManifestError(f"{name}: cannot be read: {error}") from None
+    try:
+        json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+        return model.model_validate_json(text, strict=True)
+    except ValidationError as error:
+        raise ManifestError(f"{name}: {first_line(error)}") from None
+    except ValueError as error:
+        raise ManifestError(f"{name}: is not valid JSON: {error}") from None
+
+
+def first_line(error: ValidationError) -> str:
+    """The first of pydantic's findings as ``path: what is wrong``, and how many more there are."""
+    found = error.errors(include_url=False)
+    first = found[0]
+    path = ""
+    for part in first["loc"]:
+        path += f"[{part}]" if isinstance(part, int) else f".{part}"
+    text = {"missing": "field required", "extra_forbidden": "unknown field"}.get(first["type"])
+    if text is None:
+        text = first["msg"].removeprefix("Value error, ")
+        if first["type"] != "value_error":
+            text = f"{text[0].lower()}{text[1:]}, got {first['input']!r:.100}"
+    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+    return f"{path.lstrip('.') or 'top level'}: {text}{more}"
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in result:
+            raise ValueError(f"the key {key!r} stands twice in one object")
+        result[key] = value
+    return result
+
+
+def _no_constant(text: str) -> None:
+    raise ValueError(f"{text} is not allowed")

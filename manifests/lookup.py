@@ -1,0 +1,179 @@
+"""Pure look-ups on top of the manifests: which tasks, which budget, which engine, which conditions, which outcome.
+
+An unknown name is a ManifestError that names the value, what is near it and how to list what there is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from manifests.errors import ManifestError, nearest
+
+if TYPE_CHECKING:
+    from manifests.load import Manifests
+    from manifests.models import ConditionRule, EnvironmentEntry
+    from manifests.policy import Cause, Engine
+    from manifests.records import Budgets, Outcome
+
+T = TypeVar("T")
+
+
+def named(what: str, name: str, known: Mapping[str, T]) -> T:
+    """``known[name]``, or a ManifestError that lists what there is: subsets, profiles, protocols."""
+    if name not in known:
+        raise ManifestError(f"{what} {name!r} is unknown{nearest(name, known)}; choose one of: {', '.join(known)}")
+    return known[name]
+
+
+def environment(manifests: Manifests, environment_id: str) -> EnvironmentEntry:
+    """The catalog entry of an identifier or an EP-100 index (``Launch-02``)."""
+    if environment_id in manifests.environments:
+        return manifests.environments[environment_id]
+    by_index = {entry.index: entry for entry in manifests.catalog.environments if entry.index}
+    if environment_id in by_index:
+        return by_index[environment_id]
+    near = nearest(environment_id, [*manifests.environments, *by_index])
+    raise ManifestError(f"environment {environment_id!r} is unknown{near}; `assay tasks` lists all of them")
+
+
+def members(manifests: Manifests, subset: str) -> tuple[EnvironmentEntry, ...]:
+    """The environments of a subset, in index order."""
+    chosen = named("subset", subset, manifests.subsets)
+    if chosen.members == "all":
+        return manifests.catalog.environments
+    return tuple(manifests.environments[member] for member in chosen.members)
+
+
+def select(manifests: Manifests, subset: str, patterns: str | None = None) -> tuple[EnvironmentEntry, ...]:
+    """The environments of a subset that match at least one of the comma-separated shell patterns, in index order.
+
+    A pattern is held against the identifier and the EP-100 index; ``*`` also matches ``/``. A pattern without a match
+    is an error, so that a slip never makes a run smaller in silence.
+    """
+    candidates = members(manifests, subset)
+    if patterns is None:
+        return candidates
+    chosen: set[str] = set()
+    for pattern in (part.strip() for part in patterns.split(",")):
+        matched = {entry.id for entry in candidates if _matches(entry, pattern)}
+        if not matched:
+            raise ManifestError(_no_match(manifests, subset, patterns, pattern))
+        chosen |= matched
+    return tuple(entry for entry in candidates if entry.id in chosen)
+
+
+def _matches(entry: EnvironmentEntry, pattern: str) -> bool:
+    return fnmatchcase(entry.id, pattern) or (entry.index is not None and fnmatchcase(entry.index, pattern))
+
+
+def _no_match(manifests: Manifests, subset: str, patterns: str, pattern: str) -> str:
+    if not pattern:
+        return f"tasks {patterns!r} contains an empty pattern: remove the spare comma"
+    elsewhere = sum(_matches(entry, pattern) for entry in manifests.catalog.environments)
+    if elsewhere:
+        return (
+            f"tasks pattern {pattern!r} matches nothing in subset {subset!r} but {elsewhere} environments of the "
+            f"catalog: choose another subset, for example full"
+        )
+    near = nearest(pattern, manifests.environments)
+    return f"tasks pattern {pattern!r} matches no environment{near}; `assay tasks` lists all of them"
+
+
+def budget(manifests: Manifests, environment_id: str) -> Budgets:
+    """The limits of one attempt: Table 4 and the model allowance."""
+    from manifests.records import Budgets
+
+    entry = environment(manifests, environment_id)
+    row, model = manifests.budgets.families[entry.family], manifests.budgets.model
+    physical = row if row.levels is None else row.levels[str(entry.native_level)]
+    assert physical.actions is not None
+    assert physical.simulated_s is not None
+    return Budgets(
+        actions=physical.actions,
+        simulated_s=physical.simulated_s,
+        wall_s=row.wall_s,
+        tokens=model.tokens,
+        images=model.images,
+    )
+
+
+def engine_name(manifests: Manifests, environment_id: str, profile: str) -> str:
+    """The engine that runs an environment under a profile, implemented or not."""
+    family = environment(manifests, environment_id).family
+    return named("profile", profile, manifests.profiles).engines[family]
+
+
+def why_not(manifests: Manifests, environment_id: str, engine: str) -> str | None:
+    """None when the engine has this environment now, else the reason in a few words."""
+    entry = environment(manifests, environment_id)
+    spec: Engine = named("engine", engine, manifests.engines)
+    if spec.reason is not None:
+        return spec.reason
+    if not spec.families.get(entry.family):
+        return f"{engine} has no {entry.family} environments yet"
+    if entry.case not in spec.families[entry.family]:
+        return f"{engine} has no {entry.family} case {entry.case} yet"
+    if not manifests.conditions.families[entry.family].generated:
+        return f"the conditions of {entry.family} are not generated yet"
+    return None
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One prescribed initial condition. ``public`` is the part of ``parameters`` that the agent is told."""
+
+    index: int
+    parameters: dict[str, Any]
+    public: dict[str, Any] = field(default_factory=dict)
+
+
+def condition_rule(manifests: Manifests, environment_id: str) -> ConditionRule:
+    """How the conditions of the environment's family differ; ``mode`` is the evaluated initial mode."""
+    return manifests.conditions.families[environment(manifests, environment_id).family]
+
+
+def conditions(manifests: Manifests, environment_id: str, base_seed: int = 0) -> tuple[Condition, ...]:
+    """The explicit conditions 0 to 3. Raises ManifestError where none are stored for the family or the base seed."""
+    entry = environment(manifests, environment_id)
+    rule = condition_rule(manifests, environment_id)
+    if not rule.generated:
+        raise ManifestError(f"environment {entry.id!r}: the conditions of family {entry.family} are not generated yet")
+    stored = manifests.launcher_conditions
+    if base_seed != stored.base_seed:
+        raise ManifestError(f"base seed {base_seed}: no conditions are stored for it; use {stored.base_seed}")
+    result = []
+    for index, row in enumerate(stored.environments[entry.id]):
+        parameters = row.model_dump(mode="json")
+        public = {name: value for name, value in parameters.items() if rule.factors[name].public}
+        result.append(Condition(index, parameters, public))
+    return tuple(result)
+
+
+@dataclass(frozen=True)
+class Ruling:
+    """What an attempt's end means under a protocol. ``known`` is False for a cause that no table has: such an attempt
+    is invalid, counted, and makes the command exit non-zero."""
+
+    outcome: Outcome
+    code: str | None
+    incident: bool
+    known: bool
+
+
+def rule(manifests: Manifests, cause: str, protocol: str, violation_code: str | None = None) -> Ruling:
+    """Outcome and code of a cause under a protocol (design: section 7). ``violation_code`` is used where the table
+    leaves the code to the violation; a code outside ``codes.json``, or none at all, makes the ruling unknown."""
+    named("protocol", protocol, manifests.protocols)
+    row: Cause | None = manifests.causes.get(cause)
+    if row is None:
+        return Ruling("invalid", "ERR", incident=False, known=False)
+    found = row.outcomes[protocol]
+    code = found.code
+    if found.outcome == "failure" and code is None:
+        code = violation_code
+        if code is None or code == "ERR" or code not in manifests.codes:
+            return Ruling("invalid", "ERR", incident=False, known=False)
+    return Ruling(found.outcome, code, row.incident, known=True)
