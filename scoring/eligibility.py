@@ -1,0 +1,227 @@
+"""Which attempts count, and why: the ledger of a run under the rules of a protocol.
+
+Order is the ledger's sequence number. Nothing is dropped: every attempt at a planned task gets a status with its reason
+in words, every planned slot a state, and attempts at other tasks are counted.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from manifests.records import Outcome
+
+from .ledger import Attempt, LedgerError
+from .rules import Rules
+from .selection import Layout, Selection
+from .window import UNKNOWN, Ints, Kind, Status, Window, judge
+
+SlotState = Literal["success", "failure", "candidate", "invalid", "missing"]
+
+
+@dataclass(frozen=True)
+class Due:
+    """Whether a condition needs another attempt, and why or why not."""
+
+    due: bool
+    why: str
+
+
+@dataclass(frozen=True)
+class Eligibility:
+    """A judged ledger. ``attempts`` are in ledger order; ``slot`` [attempts] numbers the slots of ``layout``,
+    ``kind`` [attempts] is what each attempt is by itself (:class:`scoring.window.Kind`).
+
+    ``unknown_causes`` are the sequence numbers of attempts whose cause the protocol's table does not list, wherever
+    they stand; ``outside`` counts attempts at tasks that the selection does not plan.
+    """
+
+    rules: Rules
+    selection: Selection
+    layout: Layout
+    attempts: tuple[Attempt, ...]
+    slot: Ints
+    kind: Ints
+    window: Window
+    unknown_causes: tuple[int, ...]
+    outside: int
+
+    def reason(self, row: int) -> str:
+        """Why attempt ``row`` has its status."""
+        return _reason(self.attempts, row, int(self.slot[row]), self.window, self.rules)
+
+    def state(self, slot: int) -> tuple[SlotState, str]:
+        """The state of a slot and its reason. Missing: an attempt is still to come or to end."""
+        return _state(self.attempts, slot, self.window, self.rules)
+
+
+def binding(attempt: Attempt, rules: Rules) -> tuple[Outcome | None, str | None]:
+    """Outcome and code under ``rules``: the cause decides where it is known; an unknown cause is invalid.
+
+    Without a cause (a ledger file has none) the outcome stands as recorded.
+    """
+    outcome, cause, code = attempt.ruling
+    if cause is None:
+        return outcome, code
+    if cause not in rules.outcomes:
+        return "invalid", code or "ERR"
+    ruled, table_code = rules.outcomes[cause]
+    return ruled, table_code or code
+
+
+def assess(attempts: Iterable[Attempt], selection: Selection, rules: Rules) -> Eligibility:
+    """Judge a ledger. The order in which the attempts are given does not matter.
+
+    Raises :class:`LedgerError` for a sequence number that occurs twice, a condition that the task does not have, and
+    attempts of settings that the selection does not register.
+    """
+    ordered = sorted(attempts, key=lambda attempt: attempt.sequence)
+    for first, second in itertools.pairwise(ordered):
+        if first.sequence == second.sequence:
+            raise LedgerError(f"sequence {first.sequence} occurs twice; a ledger numbers each attempt once")
+    planned = {task.environment_id: task for task in selection.tasks}
+    inside = [attempt for attempt in ordered if attempt.environment_id in planned]
+    layout = Layout(selection.tasks, _group_keys(inside, selection))
+    for attempt in inside:
+        conditions = planned[attempt.environment_id].conditions
+        if attempt.condition >= conditions:
+            raise LedgerError(
+                f"attempt {attempt.sequence}: condition {attempt.condition} of {attempt.environment_id} "
+                f"is not one of 0..{conditions - 1}"
+            )
+    starts = layout.first_slot
+    slot = [starts[attempt.environment_id, attempt.group] + attempt.condition for attempt in inside]
+    return Eligibility(
+        rules=rules,
+        selection=selection,
+        layout=layout,
+        attempts=tuple(inside),
+        slot=np.array(slot, dtype=np.int64),
+        kind=_kinds(inside, rules),
+        window=_judge(inside, slot, layout.slots, rules),
+        unknown_causes=tuple(attempt.sequence for attempt in inside if _unknown(attempt, rules)),
+        outside=len(ordered) - len(inside),
+    )
+
+
+def next_due(attempts: Iterable[Attempt], rules: Rules) -> Due:
+    """Whether one condition, given all of its attempts, needs another one. The schedule and the score use one rule."""
+    ordered = sorted(attempts, key=lambda attempt: attempt.sequence)
+    if len({(attempt.environment_id, attempt.condition, attempt.group) for attempt in ordered}) > 1:
+        raise ValueError("next_due takes the attempts of one condition of one group")
+    window = _judge(ordered, [0] * len(ordered), 1, rules)
+    state, why = _state(ordered, 0, window, rules)
+    if state != "missing" or window.blocker[0] >= 0:
+        return Due(False, why)
+    return Due(True, why)
+
+
+def _judge(attempts: list[Attempt], slot: list[int], slots: int, rules: Rules) -> Window:
+    return judge(
+        np.array(slot, dtype=np.int64),
+        np.array([attempt.sequence for attempt in attempts], dtype=np.int64),
+        _kinds(attempts, rules),
+        slots,
+        rules.opportunities,
+        replaces=rules.excludes,
+        stop_at_success=rules.stop_at_success,
+    )
+
+
+def _kinds(attempts: list[Attempt], rules: Rules) -> Ints:
+    return np.array([_kind(attempt, rules) for attempt in attempts], dtype=np.int64)
+
+
+def _kind(attempt: Attempt, rules: Rules) -> Kind:
+    if attempt.outcome is None:
+        return Kind.OPEN
+    if attempt.incident == "confirmed":
+        return Kind.EXCLUDED if rules.excludes else Kind.INVALID
+    if attempt.incident == "candidate":
+        return Kind.CANDIDATE
+    outcome, _ = binding(attempt, rules)
+    return {"success": Kind.SUCCESS, "failure": Kind.FAILURE}.get(outcome or "", Kind.INVALID)
+
+
+def _unknown(attempt: Attempt, rules: Rules) -> bool:
+    cause = attempt.ruling[1]
+    return cause is not None and cause not in rules.outcomes
+
+
+def _group_keys(attempts: list[Attempt], selection: Selection) -> tuple[str, ...]:
+    found = sorted({attempt.group for attempt in attempts})
+    if selection.groups is None:
+        if len(found) > 1:
+            raise LedgerError(
+                f"attempts of {len(found)} settings ({', '.join(map(repr, found))}); "
+                "scores of different settings never mix: score one, or register them as groups"
+            )
+        return tuple(found) or ("",)
+    strange = [key for key in found if key not in selection.groups]
+    if strange:
+        raise LedgerError(f"group {strange[0]!r} is not registered; the groups are {', '.join(selection.groups)}")
+    return selection.groups
+
+
+def _reason(attempts: tuple[Attempt, ...], row: int, slot: int, window: Window, rules: Rules) -> str:
+    attempt = attempts[row]
+    status = Status(window.status[row])
+    cause = attempt.ruling[1]
+    by_cause = f" ({cause})" if cause else ""
+    if status is Status.SCORED:
+        return f"valid attempt {window.ordinal[row]} of at most {rules.opportunities}: {_outcome(attempt, rules)}"
+    if status is Status.EXCLUDED:
+        return f"confirmed incident{by_cause}: takes no opportunity"
+    if status is Status.EXTRA:
+        before = int(max(window.closer[slot], window.blocker[slot]))
+        native = "its success is not scored" if _is_success(attempt, rules) else "not scored"
+        return f"after the scoring window, which attempt {attempts[before].sequence} closed: {native}"
+    if status is Status.PENDING and attempt.outcome is not None:
+        return f"waits for what becomes of attempt {attempts[int(window.blocker[slot])].sequence}"
+    return _undecided(attempt, rules)
+
+
+def _undecided(attempt: Attempt, rules: Rules) -> str:
+    """Why an attempt that has its place in the window is neither success nor failure."""
+    cause = attempt.ruling[1]
+    by_cause = f" ({cause})" if cause else ""
+    if attempt.outcome is None:
+        return "no terminal record yet"
+    if attempt.incident == "candidate":
+        return f"incident candidate{by_cause}, neither confirmed nor rejected: leaves its condition open"
+    if attempt.incident == "confirmed":
+        return f"confirmed incident{by_cause}: protocol {rules.name} never replaces an attempt"
+    if _unknown(attempt, rules):
+        return f"invalid: cause {cause!r} is not in the cause table of protocol {rules.name}"
+    if attempt.incident == "rejected" and attempt.ruled_cause is None and attempt.ruled_outcome is None:
+        return "invalid: the incident was rejected and not ruled again"
+    return f"invalid{by_cause}: neither success nor failure under protocol {rules.name}"
+
+
+def _state(
+    attempts: tuple[Attempt, ...] | list[Attempt], slot: int, window: Window, rules: Rules
+) -> tuple[SlotState, str]:
+    known, blocker = int(window.known[slot, -1]), int(window.blocker[slot])
+    valid = int(window.valid[slot])
+    if known != UNKNOWN:
+        closing = attempts[int(window.closer[slot])].sequence
+        spent = f"{valid} valid attempt{'s' * (valid > 1)}; attempt {closing} closed it"
+        return ("success", f"solved within {spent}") if known else ("failure", f"not solved within {spent}")
+    if blocker < 0:
+        return "missing", f"{valid} of at most {rules.opportunities} valid attempts recorded; the next one is due"
+    attempt = attempts[blocker]
+    states: dict[int, SlotState] = {Status.CANDIDATE: "candidate", Status.INVALID: "invalid", Status.PENDING: "missing"}
+    return states[int(window.status[blocker])], f"attempt {attempt.sequence}: {_undecided(attempt, rules)}"
+
+
+def _outcome(attempt: Attempt, rules: Rules) -> str:
+    outcome, code = binding(attempt, rules)
+    return f"{outcome} {code}" if outcome == "failure" and code else str(outcome)
+
+
+def _is_success(attempt: Attempt, rules: Rules) -> bool:
+    return attempt.outcome is not None and binding(attempt, rules)[0] == "success"
