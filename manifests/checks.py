@@ -72,7 +72,11 @@ def _subsets(manifests: Manifests) -> None:
     for name, subset in manifests.subsets.items():
         members = tuple(environments) if subset.members == "all" else subset.members
         for position, member in enumerate(members):
-            _known("subsets", f"{name}.members[{position}]", member, environments, "environment")
+            path = f"{name}.members[{position}]"
+            _known("subsets", path, member, environments, "environment")
+            split = environments[member].split
+            if subset.split is not None and split != subset.split:
+                _fail("subsets", path, f"{member!r} is of split {split}, not {subset.split}")
         if len(set(members)) != len(members):
             twice = Counter(members).most_common(1)[0][0]
             _fail("subsets", f"{name}.members", f"{twice!r} stands twice")

@@ -67,11 +67,12 @@ class Catalog(Strict):
 
 class Subset(Strict):
     """``suites`` holds Table 3 (tasks per suite); ``members`` are identifiers in index order, or 'all' of the catalog.
-    A subset that is not rankable never gets a headline number."""
+    ``split``: every member is of that half of EP-100. A subset that is not rankable never gets a headline number."""
 
     title: Name
     text: Name
     rankable: bool
+    split: Split | None = None
     suites: dict[str, Positive]
     members: Literal["all"] | tuple[str, ...]
 
