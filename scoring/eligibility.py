@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -18,7 +19,7 @@ from manifests.records import Outcome
 from .ledger import Attempt, LedgerError
 from .rules import Rules
 from .selection import Layout, Selection
-from .window import UNKNOWN, Ints, Kind, Status, Window, judge
+from .window import Ints, Kind, Status, Window, judge
 
 SlotState = Literal["success", "failure", "candidate", "invalid", "missing"]
 
@@ -36,8 +37,8 @@ class Eligibility:
     """A judged ledger. ``attempts`` are in ledger order; ``slot`` [attempts] numbers the slots of ``layout``,
     ``kind`` [attempts] is what each attempt is by itself (:class:`scoring.window.Kind`).
 
-    ``unknown_causes`` are the sequence numbers of attempts whose cause the protocol's table does not list, wherever
-    they stand; ``outside`` counts attempts at tasks that the selection does not plan.
+    ``unknown_causes`` are the sequence numbers of attempts whose cause or code no table has, wherever they stand;
+    ``outside`` counts attempts at tasks that the selection does not plan.
     """
 
     rules: Rules
@@ -54,23 +55,22 @@ class Eligibility:
         """Why attempt ``row`` has its status."""
         return _reason(self.attempts, row, int(self.slot[row]), self.window, self.rules)
 
-    def state(self, slot: int) -> tuple[SlotState, str]:
-        """The state of a slot and its reason. Missing: an attempt is still to come or to end."""
-        return _state(self.attempts, slot, self.window, self.rules)
+    @cached_property
+    def states(self) -> tuple[tuple[SlotState, str], ...]:
+        """The state of every slot and its reason. Missing: an attempt is still to come or to end."""
+        return tuple(_state(self.attempts, slot, self.window, self.rules) for slot in range(self.layout.slots))
 
 
 def binding(attempt: Attempt, rules: Rules) -> tuple[Outcome | None, str | None]:
-    """Outcome and code under ``rules``: the cause decides where it is known; an unknown cause is invalid.
+    """Outcome and code under ``rules``: the cause decides; a cause or code that no table has is invalid.
 
     Without a cause (a ledger file has none) the outcome stands as recorded.
     """
     outcome, cause, code = attempt.ruling
     if cause is None:
         return outcome, code
-    if cause not in rules.outcomes:
-        return "invalid", code or "ERR"
-    ruled, table_code = rules.outcomes[cause]
-    return ruled, table_code or code
+    ruling = rules.ruling(cause, code)
+    return ruling.outcome, ruling.code
 
 
 def assess(attempts: Iterable[Attempt], selection: Selection, rules: Rules) -> Eligibility:
@@ -128,7 +128,7 @@ def _judge(attempts: list[Attempt], slot: list[int], slots: int, rules: Rules) -
         slots,
         rules.opportunities,
         replaces=rules.excludes,
-        stop_at_success=rules.stop_at_success,
+        stop_at_success=rules.protocol.stop_at_success,
     )
 
 
@@ -148,8 +148,8 @@ def _kind(attempt: Attempt, rules: Rules) -> Kind:
 
 
 def _unknown(attempt: Attempt, rules: Rules) -> bool:
-    cause = attempt.ruling[1]
-    return cause is not None and cause not in rules.outcomes
+    _, cause, code = attempt.ruling
+    return cause is not None and not rules.ruling(cause, code).known
 
 
 def _group_keys(attempts: list[Attempt], selection: Selection) -> tuple[str, ...]:
@@ -196,7 +196,7 @@ def _undecided(attempt: Attempt, rules: Rules) -> str:
     if attempt.incident == "confirmed":
         return f"confirmed incident{by_cause}: protocol {rules.name} never replaces an attempt"
     if _unknown(attempt, rules):
-        return f"invalid: cause {cause!r} is not in the cause table of protocol {rules.name}"
+        return f"invalid: no table has cause {cause!r} with code {attempt.ruling[2]!r}"
     if attempt.incident == "rejected" and attempt.ruled_cause is None and attempt.ruled_outcome is None:
         return "invalid: the incident was rejected and not ruled again"
     return f"invalid{by_cause}: neither success nor failure under protocol {rules.name}"
@@ -205,12 +205,12 @@ def _undecided(attempt: Attempt, rules: Rules) -> str:
 def _state(
     attempts: tuple[Attempt, ...] | list[Attempt], slot: int, window: Window, rules: Rules
 ) -> tuple[SlotState, str]:
-    known, blocker = int(window.known[slot, -1]), int(window.blocker[slot])
-    valid = int(window.valid[slot])
-    if known != UNKNOWN:
-        closing = attempts[int(window.closer[slot])].sequence
-        spent = f"{valid} valid attempt{'s' * (valid > 1)}; attempt {closing} closed it"
-        return ("success", f"solved within {spent}") if known else ("failure", f"not solved within {spent}")
+    closer, blocker, valid = int(window.closer[slot]), int(window.blocker[slot]), int(window.valid[slot])
+    if closer >= 0:
+        spent = f"{valid} valid attempt{'s' * (valid > 1)}; attempt {attempts[closer].sequence} closed it"
+        return (
+            ("success", f"solved within {spent}") if window.known[slot, -1] else ("failure", f"not solved in {spent}")
+        )
     if blocker < 0:
         return "missing", f"{valid} of at most {rules.opportunities} valid attempts recorded; the next one is due"
     attempt = attempts[blocker]

@@ -99,6 +99,12 @@ def failure_codes(judged: Eligibility, slots: Mask) -> dict[str, int]:
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
+def whole_groups(judged: Eligibility, slots: Mask) -> bool:
+    """Whether the chosen slots are every condition of their groups."""
+    chosen = np.bincount(judged.layout.group[slots], minlength=len(judged.layout.sizes))
+    return bool(((chosen == 0) | (chosen == judged.layout.sizes)).all())
+
+
 def task_values(judged: Eligibility, k: int, slots: Mask, *, all_four: bool = False) -> npt.NDArray[np.float64]:
     """The rate of each task [tasks] over the chosen slots; NaN for a task that is undefined or has no chosen slot.
 
@@ -160,7 +166,7 @@ def _groups(judged: Eligibility, k: int, slots: Mask) -> tuple[Ints, Ints, Ints,
     group, known = judged.layout.group[slots], judged.window.known[slots, k - 1]
     numbers, index = np.unique(group, return_inverse=True)
     size = np.bincount(index)
-    if (size != judged.layout.sizes[numbers]).any():
+    if not whole_groups(judged, slots):
         raise ValueError("all-four needs every condition of a group")
     lower = (np.bincount(index, weights=known == 1) == size).astype(np.int64)
     upper = (np.bincount(index, weights=known != 0) == size).astype(np.int64)

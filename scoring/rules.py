@@ -1,37 +1,50 @@
-"""The rules of one protocol: its opportunities and its column of the cause table, ready for scoring."""
+"""The rules of one protocol, read from the manifests: its opportunities and what each cause means under it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
-from types import MappingProxyType
 
-from manifests.records import Outcome
+from manifests import lookup
+from manifests.load import Manifests
+from manifests.lookup import Ruling
+from manifests.policy import Protocol
 
 
 @dataclass(frozen=True)
 class Rules:
-    """``outcomes`` maps each known cause to its outcome and code (None: the record names the code).
+    """Protocol ``name`` of ``manifests``. Raises ManifestError for a protocol that is not there."""
 
-    ``exclusion_cap`` is None where the protocol excludes nothing: there an attempt is never replaced.
-    """
-
+    manifests: Manifests = field(repr=False)
     name: str
-    opportunities: int
-    pass_at: tuple[int, ...]
-    stop_at_success: bool
-    exclusion_cap: Fraction | None
-    outcomes: Mapping[str, tuple[Outcome, str | None]]
 
     def __post_init__(self) -> None:
-        if self.opportunities < 1:
-            raise ValueError(f"protocol {self.name}: opportunities {self.opportunities} is below 1")
-        if not self.pass_at or self.pass_at[-1] != self.opportunities or list(self.pass_at) != sorted({*self.pass_at}):
-            raise ValueError(f"protocol {self.name}: pass_at {list(self.pass_at)} must ascend to {self.opportunities}")
-        object.__setattr__(self, "outcomes", MappingProxyType(dict(self.outcomes)))
+        lookup.named("protocol", self.name, self.manifests.protocols)
+
+    @property
+    def protocol(self) -> Protocol:
+        return self.manifests.protocols[self.name]
+
+    @property
+    def opportunities(self) -> int:
+        """Valid attempts that are scored per condition."""
+        return self.protocol.opportunities
+
+    @property
+    def pass_at(self) -> tuple[int, ...]:
+        return self.protocol.pass_at
+
+    @property
+    def exclusion_cap(self) -> Fraction | None:
+        """The largest excluded part of a ranked run's attempts; None where an attempt is never replaced."""
+        exclusion = self.protocol.exclusion
+        return None if exclusion is None else Fraction(str(exclusion.max_fraction))
 
     @property
     def excludes(self) -> bool:
         """Whether a confirmed incident leaves the opportunity budget."""
-        return self.exclusion_cap is not None
+        return self.protocol.exclusion is not None
+
+    def ruling(self, cause: str, code: str | None) -> Ruling:
+        """Outcome and code of a cause; ``code`` is that of the recorded violation."""
+        return lookup.rule(self.manifests, cause, self.name, code)

@@ -1,0 +1,90 @@
+"""95 % intervals by a task-clustered bootstrap stratified by suite, and paired differences of two runs.
+
+Tasks are resampled with replacement within their suite, each with all of its conditions, since the conditions of a task
+are not independent. An interval is None where a task is undefined, or where a suite has a single task: resampling one
+task shows no spread, and a width of zero would pass for certainty.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+RESAMPLES = 2000
+LEVEL = 0.95
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Percentile interval of a rate or difference, as fractions of 1."""
+
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Second run minus first on the same tasks: suite-balanced ``mean``, its interval, and tasks by sign."""
+
+    mean: float
+    interval: Interval | None
+    better: int
+    equal: int
+    worse: int
+
+
+def resampled_means(values: Floats, suites: npt.NDArray[np.str_], seed: int, resamples: int = RESAMPLES) -> Floats:
+    """Suite-balanced means [resamples, metrics] of ``values`` [tasks, metrics] with the suite of each task [tasks].
+
+    Tasks are taken in the order given: pass them in a fixed order, and the same seed gives the same result.
+    """
+    generator = np.random.Generator(np.random.PCG64(seed))
+    names = np.unique(suites)
+    total = np.zeros((resamples, values.shape[1]))
+    for name in names:
+        inside = values[suites == name]
+        drawn = (generator.random((resamples, len(inside))) * len(inside)).astype(np.int64)
+        cells = drawn + len(inside) * np.arange(resamples)[:, None]
+        counts = np.bincount(cells.ravel(), minlength=resamples * len(inside)).reshape(resamples, -1)
+        total += counts @ inside / len(inside)
+    return total / len(names)
+
+
+def intervals(
+    values: Floats, suites: npt.NDArray[np.str_], seed: int, resamples: int = RESAMPLES
+) -> list[Interval | None]:
+    """One interval per metric (column of ``values`` [tasks, metrics]); NaN marks an undefined task."""
+    defined = np.logical_not(np.isnan(values).any(axis=0))
+    if np.unique(suites, return_counts=True)[1].min() < 2 or not defined.any():
+        return [None] * values.shape[1]
+    means = resampled_means(np.where(defined, values, 0.0), suites, seed, resamples)
+    tail = (1 - LEVEL) / 2
+    lower, upper = np.quantile(means, (tail, 1 - tail), axis=0)
+    return [
+        Interval(float(low), float(high)) if ok else None
+        for low, high, ok in zip(lower, upper, defined.tolist(), strict=True)
+    ]
+
+
+def paired_difference(
+    first: Floats, second: Floats, suites: npt.NDArray[np.str_], seed: int, resamples: int = RESAMPLES
+) -> Difference | None:
+    """The difference of two runs from their task rates [tasks], in the same task order; None where a task is undefined.
+
+    Both runs share each resample, so that what makes a task hard for both cancels.
+    """
+    if first.shape != second.shape or first.shape != suites.shape:
+        raise ValueError(
+            f"shapes {first.shape}, {second.shape} and {suites.shape} differ; compare runs over the same tasks"
+        )
+    change = second - first
+    if np.isnan(change).any():
+        return None
+    mean = float(np.mean([change[suites == name].mean() for name in np.unique(suites)]))
+    (interval,) = intervals(change[:, None], suites, seed, resamples)
+    better, worse = int((change > 0).sum()), int((change < 0).sum())
+    return Difference(mean, interval, better, len(change) - better - worse, worse)
