@@ -126,7 +126,8 @@ class FrameBuffer:
     def __init__(self, max_header: int = MAX_HEADER, max_total: int = MAX_TOTAL) -> None:
         self._limits = (max_header, max_total)
         self._bytes = bytearray()
-        self._restart()
+        self._parser = _parse(max_header, max_total)
+        self._need = next(self._parser)
 
     def feed(self, data: bytes | bytearray | memoryview) -> None:
         self._bytes += data
