@@ -38,6 +38,7 @@ class AttemptFolder:
         self.part = run_folder / f".{attempt}.part"
         self._lock = threading.Lock()
         self._sealed = False
+        self._failed: OSError | None = None
 
     def start(self) -> None:
         """An empty temporary folder; what an earlier, never begun start left there goes."""
@@ -45,11 +46,18 @@ class AttemptFolder:
         self.part.mkdir(parents=True)
 
     def append(self, name: str, entry: dict[str, Any]) -> None:
-        """One JSON line at the end of ``name``, at once. Ignored after the attempt was sealed."""
+        """One JSON line at the end of ``name``, at once. Ignored after the attempt was sealed.
+
+        A full disk is no fault of the agent that is writing: it is kept and raised by :meth:`seal`.
+        """
         with self._lock:
-            if not self._sealed:
+            if self._sealed:
+                return
+            try:
                 with open(self.part / name, "ab") as file:
                     file.write(canonical(entry) + b"\n")
+            except OSError as error:
+                self._failed = self._failed or error
 
     def write(self, name: str, content: bytes | np.ndarray) -> None:
         """One whole file; an array becomes ``.npy``."""
@@ -60,9 +68,16 @@ class AttemptFolder:
         (self.part / name).write_bytes(content)
 
     def seal(self) -> tuple[Artifact, ...]:
-        """Flush every file to disk and list them with size and hash; later ``append`` calls are dropped."""
+        """Flush every file to disk and list them with size and hash; later ``append`` calls are dropped.
+
+        Raises OSError when something could not be written.
+        """
         with self._lock:
             self._sealed = True
+            if self._failed is not None:
+                raise self._failed
+        if not self.part.is_dir():
+            return ()
         return tuple(_describe(path) for path in sorted(self.part.iterdir()) if path.name != RECORD)
 
     def publish(self, record: AttemptRecord) -> None:
@@ -75,9 +90,11 @@ class AttemptFolder:
         _flush(self.final.parent)
 
     def published(self) -> AttemptRecord | None:
-        """The record of a folder that was renamed, or None."""
-        path = self.final / RECORD
-        return AttemptRecord.model_validate_json(path.read_bytes()) if path.exists() else None
+        """The record of a folder that was renamed, or None where there is none that can be read."""
+        try:
+            return AttemptRecord.model_validate_json((self.final / RECORD).read_bytes())
+        except (OSError, ValueError):
+            return None
 
     def discard(self) -> None:
         """Remove the temporary folder."""

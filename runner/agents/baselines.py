@@ -1,0 +1,116 @@
+"""Agents that need no key (design: section 11). ``random`` and ``reference`` run a program text in the sandbox."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from images.client.wire import PROTOCOL
+from manifests.records import Level
+from runner.agents.base import AgentEnd, AgentInfo, AttemptContext, ExecResult
+from runner.errors import BadInput
+
+if TYPE_CHECKING:
+    from runner.agents.registry import AgentRequest
+
+PROGRAMS = Path(__file__).with_name("programs")
+AFTER_DEADLINE_S = 30.0
+OUTPUT_LIMIT = 65536  # bytes of stdout and of stderr that are kept
+
+
+class Noop:
+    """Ends the episode at once: what doing nothing scores."""
+
+    def __init__(self, info: AgentInfo) -> None:
+        self.info = info
+
+    def run(self, context: AttemptContext) -> AgentEnd:
+        context.sandbox.call({"v": 1, "op": "finish"})
+        return AgentEnd()
+
+
+class Program:
+    """Runs one program text of ours in the sandbox until it ends or the wall clock does."""
+
+    def __init__(self, info: AgentInfo, text: str) -> None:
+        self.info = info
+        self.text = text
+
+    def run(self, context: AttemptContext) -> AgentEnd:
+        # The supervisor ends the attempt at the deadline; the limit here only keeps a lost supervisor from blocking it.
+        limit_s = context.deadline - time.monotonic() + AFTER_DEADLINE_S
+        code = f"SEED = {context.seed}\n{self.text}"
+        context.transcript({"kind": "exec", "code": code})
+        result = context.sandbox.execute(code, timeout_s=limit_s, output_limit=OUTPUT_LIMIT)
+        context.transcript({"kind": "result", **vars(result)})
+        return end_of(result)
+
+
+def end_of(result: ExecResult) -> AgentEnd:
+    """What the end of a program means for the attempt. ``timeout`` is left to the supervisor's wall clock."""
+    if result.status in ("ok", "timeout"):
+        return AgentEnd()
+    if result.status == "memory":
+        return AgentEnd("sandbox_memory", "the program ran out of the sandbox's memory")
+    error = result.error or {}
+    text = f"{error.get('type', result.status)}: {error.get('message', 'the program ended without a result')}"
+    return AgentEnd("agent_exception", text, {"error": error, "stderr": result.stderr[-4000:]})
+
+
+def reference(request: AgentRequest) -> Program:
+    """Works at L3 with the grant ``reference-kit``: its sandbox image holds proxy models of the scenes."""
+    if request.level not in (None, "L3"):
+        raise BadInput(f"level {request.level}: the baseline reference works at L3; leave LEVEL out")
+    if request.grants not in (None, ("reference-kit",)):
+        raise BadInput(
+            f"grants {','.join(request.grants or ())}: the baseline reference has reference-kit; leave GRANTS out"
+        )
+    return _program(request, "L3", grants=("reference-kit",), sandbox="reference")
+
+
+def random(request: AgentRequest) -> Program:
+    """Uniform joint targets within the limits of ``describe``, a second at a time."""
+    return _program(request, _level(request))
+
+
+def noop(request: AgentRequest) -> Noop:
+    return Noop(_info(request, _level(request), _source_digest()))
+
+
+def _program(request: AgentRequest, level: Level, **fields: Any) -> Program:
+    text = (PROGRAMS / f"{request.model}.py").read_text(encoding="utf-8")
+    digest = hashlib.sha256(f"{_source_digest()}\n{text}".encode()).hexdigest()
+    return Program(_info(request, level, digest, **fields), text)
+
+
+def _info(request: AgentRequest, level: Level, digest: str, **fields: Any) -> AgentInfo:
+    return AgentInfo(
+        name=request.model,
+        kind="baseline",
+        version=version("assay"),
+        digest=digest,
+        level=level,
+        trusted=True,
+        **fields,
+    )
+
+
+def _level(request: AgentRequest) -> Level:
+    if request.grants:
+        raise BadInput(
+            f"grants {','.join(request.grants)}: the baseline {request.model} uses no tool; leave GRANTS out"
+        )
+    level = request.level or "L0"
+    if level not in ("L0", "L1", "L2", "L3"):
+        raise BadInput(f"level {level!r} is not one of L0, L1, L2, L3")
+    return cast(Level, level)
+
+
+@cache
+def _source_digest() -> str:
+    """SHA-256 over this module and the protocol that it speaks."""
+    return hashlib.sha256(Path(__file__).read_bytes() + PROTOCOL.encode()).hexdigest()

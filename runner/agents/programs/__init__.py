@@ -1,0 +1,1 @@
+"""Program texts of the baselines: read as text, hashed into the run, executed in the sandbox, never imported here."""

@@ -1,0 +1,5 @@
+"""The reference agent: everything that it knows is in its own sandbox image (grant reference-kit)."""
+
+from images.reference import solve
+
+solve()

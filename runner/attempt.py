@@ -1,0 +1,238 @@
+"""One attempt, from its ledger entry to its record (design: section 4; docs/architecture.md).
+
+Three ends are possible: a closed record; :class:`~runner.startup.Cancelled` or EngineGone before the agent could act,
+which leaves the slot to be taken up again; or an error of the store, after which the next start closes the attempt as
+interrupted. In each of them the pair is gone.
+"""
+
+from __future__ import annotations
+
+import errno
+import shutil
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from manifests.load import Manifests
+from manifests.records import AttemptRecord, Usage
+from runner.agents.base import Agent, AttemptContext
+from runner.errors import RunStopped
+from runner.halt import Halt
+from runner.links import SandboxLink
+from runner.plan import Slot
+from runner.record import Course, Ending, Identity, make_record
+from runner.runtimes.base import EngineGone, Exit, Pair, Role, Runtime
+from runner.settings import attempt_seed
+from runner.startup import CannotStart, Started, pair_request, start, start_spec
+from runner.store.artifacts import AttemptFolder
+from runner.store.leases import Owner
+from runner.store.store import Run, Store
+from runner.store.tables import AttemptRow
+from runner.store.text import canonical
+from runner.supervise import AgentThread, Supervisor
+
+# The longest episodes leave about 10 MB (states at 25 Hz, actions, logs), a model's transcript some 50 MB.
+MIN_FREE = 64 << 20  # bytes that must be free under ASSAY_HOME before an attempt is opened
+TRANSCRIPT = "transcript.jsonl"
+_DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EFBIG)
+
+
+@dataclass
+class AttemptView:
+    """What the progress display shows of a running attempt. Written by its thread, read by the display."""
+
+    slot: Slot
+    phase: str = "opening"
+    opened: float = field(default_factory=time.monotonic)
+    began: bool = False
+    meter: dict[str, Any] = field(default_factory=dict)
+    usage: Usage | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Services:
+    """What the attempts of one evaluation share."""
+
+    store: Store
+    run: Run
+    owner: Owner
+    runtime: Runtime
+    agent: Agent
+    manifests: Manifests
+    halt: Halt
+    gpus: bool = False
+
+
+def run_attempt(services: Services, slot: Slot, ordinal: int, resume: str | None, view: AttemptView) -> AttemptRecord:
+    """Run one attempt at a slot; ``resume`` is the id of one that was opened there and had not begun.
+
+    Raises Cancelled, EngineGone (slot left open), RunStopped (disk), StoreError.
+    """
+    check_space(services.store)
+    if resume is None:
+        row = services.store.open_attempt(services.run, *slot.key, services.owner)
+    else:
+        row = services.store.resume_attempt(services.run, resume, services.owner)
+    try:
+        return _Attempt(services, slot, ordinal, row, view).run()
+    finally:
+        view.phase = "closed"
+        services.store.release_lease(services.run, row.id, services.owner)
+
+
+def check_space(store: Store) -> None:
+    """Raises RunStopped when the disk under the store is nearly full."""
+    free = shutil.disk_usage(store.home).free
+    if free < MIN_FREE:
+        raise RunStopped(
+            f"disk: {free >> 20} MB are free under {store.home}, an attempt needs {MIN_FREE >> 20} MB: free some "
+            "space or set ASSAY_HOME to another disk, then run the same command"
+        )
+
+
+class _Attempt:
+    def __init__(self, services: Services, slot: Slot, ordinal: int, row: AttemptRow, view: AttemptView) -> None:
+        self.services, self.slot, self.ordinal, self.row, self.view = services, slot, ordinal, row, view
+        self.opened = time.monotonic()
+        self.folder: AttemptFolder = services.store.attempt_folder(services.run, row.id)
+        self.usage = Usage()
+        if services.agent.info.kind == "baseline":  # calls no model: known to be nothing
+            self.usage = Usage(tokens_input=0, tokens_cached=0, tokens_output=0, cost_usd=0.0)
+        self.identity = Identity(
+            attempt=row.id,
+            run=services.run.id,
+            sequence=row.sequence,
+            planned=slot.planned,
+            condition=slot.condition.index,
+            agent=services.agent.info,
+            facts=services.runtime.facts,
+            opened_at=row.opened_at,
+        )
+
+    def run(self) -> AttemptRecord:
+        services, info = self.services, self.services.agent.info
+        self.folder.start()
+        try:
+            started = start(
+                services.runtime,
+                pair_request(services.manifests, services.run.name, self.slot.planned, info, services.gpus),
+                start_spec(self.row.id, self.slot, info),
+                services.manifests,
+                services.halt,
+                self._phase,
+                self._progress,
+            )
+        except CannotStart as failure:
+            ending = Ending(failure.cause, text=failure.text, evidence=failure.evidence)
+            return self._close(ending, Course(wall_s=time.monotonic() - self.opened, usage=self.usage))
+        try:
+            ending, course = self._episode(started)
+            self._logs(started.pair, ending)
+        finally:
+            with suppress(EngineGone):
+                started.pair.close()
+        return self._close(ending, course)
+
+    def _episode(self, started: Started) -> tuple[Ending, Course]:
+        services, ready = self.services, started.ready.header
+        began_at = services.store.begin_attempt(services.run, self.row.id)
+        self.view.began = True
+        self._phase("running")
+        zero = self.opened - started.before_s
+        supervisor = self._supervisor(started, zero + self.slot.planned.budgets.wall_s)
+        ending = supervisor.run()
+        self._phase("recording")
+        ending.files["describe.json"] = canonical(ready["describe"])
+        wall_s = time.monotonic() - zero
+        success_wall_s = ending.success_at - zero if ending.success_at is not None else None
+        return ending, self._course(started, began_at, wall_s, success_wall_s)
+
+    def _supervisor(self, started: Started, deadline: float) -> Supervisor:
+        agent, pair = self.services.agent, started.pair
+        seed = attempt_seed(self.slot.planned.settings.base_seed, *self.slot.key, self.ordinal)
+        context = AttemptContext(
+            attempt=self.row.id,
+            describe=started.ready.header["describe"],
+            sandbox=SandboxLink(pair.sandbox, self._note),
+            seed=seed,
+            deadline=deadline,
+            stop=threading.Event(),
+            note=self._note,
+            report_usage=self._report_usage,
+            transcript=lambda entry: self.folder.append(TRANSCRIPT, entry),
+        )
+        thread = AgentThread(agent, context, pair, started.link)
+        return Supervisor(pair, started.link, thread, context.stop, deadline, self.services.halt)
+
+    def _course(self, started: Started, began_at: datetime, wall_s: float, success_wall_s: float | None) -> Course:
+        pair = started.pair
+        return Course(
+            began_at=began_at,
+            wall_s=wall_s,
+            success_wall_s=success_wall_s,
+            images=pair.images,
+            fingerprint=dict(pair.environment_hello.get("fingerprint") or {}),
+            realized=dict(started.ready.header.get("realized") or {}),
+            usage=self.usage,
+        )
+
+    def _logs(self, pair: Pair, ending: Ending) -> None:
+        """Keep what the two processes wrote to stderr; both are ended here."""
+        roles: tuple[Role, ...] = ("environment", "sandbox")
+        for role in roles:
+            with suppress(EngineGone):
+                pair.kill(role)
+                found: Exit | None = pair.exit(role, 5.0)
+                if found is not None and found.log:
+                    ending.files[f"{role}.log"] = found.log.encode("utf-8", "backslashreplace")
+
+    def _close(self, ending: Ending, course: Course) -> AttemptRecord:
+        """Artifacts, record, ledger entry. On a full disk the record says so; then the run stops."""
+        services = self.services
+        full: OSError | None = None
+        try:
+            for name, content in ending.files.items():
+                self.folder.write(name, content)
+            artifacts = self.folder.seal()
+            record = make_record(services.manifests, self.identity, course, ending, artifacts)
+            self.folder.publish(record)
+        except OSError as error:
+            if error.errno not in _DISK_ERRORS:
+                raise
+            full = error
+            self.folder.discard()
+            record = make_record(services.manifests, self.identity, course, _lost(ending, error), ())
+        services.store.close_attempt(services.run, record, services.owner)
+        if full is not None:
+            raise RunStopped(
+                f"disk: the artifacts of {self.slot} could not be kept under {services.store.home} ({full.strerror}); "
+                "the attempt is recorded as evidence_fault: free some space, then run the same command"
+            )
+        return record
+
+    def _phase(self, phase: str) -> None:
+        self.view.phase = phase
+
+    def _progress(self, meter: Any) -> None:
+        self.view.meter = dict(meter)
+
+    def _note(self, text: str) -> None:
+        self.view.note = text
+
+    def _report_usage(self, usage: Usage) -> None:
+        self.usage = self.view.usage = usage
+
+
+def _lost(ending: Ending, error: OSError) -> Ending:
+    """The same attempt without its evidence: the verdict is named, but it cannot count."""
+    return Ending(
+        "evidence_fault",
+        text=f"the artifacts could not be kept: {error.strerror}",
+        evidence={"verdict": ending.cause, "code": ending.code, "error": str(error)},
+        meter=ending.meter,
+        acted=ending.acted,
+    )

@@ -1,0 +1,53 @@
+"""How a run is asked to stop: first gently, then at once (Ctrl-C, SIGTERM, an error that ends the run)."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+
+class Halt:
+    """``draining``: open no attempt, cancel what has not begun. ``abandoning``: also end what is running."""
+
+    def __init__(self) -> None:
+        self.draining = threading.Event()
+        self.abandoning = threading.Event()
+        self.signalled = False
+
+    def drain(self) -> None:
+        self.draining.set()
+
+    def abandon(self) -> None:
+        self.draining.set()
+        self.abandoning.set()
+
+
+@contextmanager
+def signals(halt: Halt, say: Callable[[str], None], running: Callable[[], int]) -> Iterator[None]:
+    """Ctrl-C once drains, twice abandons; SIGTERM and SIGHUP abandon. Only in the main thread."""
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        halt.signalled = True
+        if halt.draining.is_set():
+            halt.abandon()
+            say("stopping now: running episodes are closed as interrupted")
+            return
+        halt.drain()
+        count = running()
+        episodes = f"{count} running episode{'s' * (count != 1)}"
+        say(f"stopping: {episodes} will end first; Ctrl-C again closes them as interrupted" if count else "stopping")
+
+    def terminate(_number: int, _frame: FrameType | None) -> None:
+        halt.signalled = True
+        halt.abandon()
+
+    handlers = {signal.SIGINT: interrupt, signal.SIGTERM: terminate, signal.SIGHUP: terminate}
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,161 @@
+"""The two streams of an attempt as the supervisor and the agent use them (docs/architecture.md).
+
+The environment's stdio is read by a thread of its own, so that a verdict is seen while the agent computes. The
+sandbox's stdio is used by the agent's thread alone: one request, then frames until its answer.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from images.client.wire import Attachment, FrameError, StreamError
+from runner.agents.base import ExecResult, SandboxGone
+from runner.runtimes.base import Channel, EngineGone
+from runner.store.text import decode_text
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One frame with the moment (time.monotonic) at which it was read."""
+
+    header: dict[str, Any]
+    attachments: dict[str, Attachment]
+    at: float
+
+
+@dataclass
+class EnvironmentLink:
+    """What the environment has said so far. ``last`` is its verdict or fault, ``gone`` why it fell silent."""
+
+    channel: Channel
+    on_progress: Callable[[Mapping[str, Any]], None]
+    ready: Frame | None = None
+    last: Frame | None = None
+    gone: Exception | None = None
+    acted: bool = False
+    meter: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._changed = threading.Condition()
+        self._thread = threading.Thread(target=self._read, name="environment-stdio", daemon=True)
+        self._thread.start()
+
+    def send(self, header: Mapping[str, Any]) -> None:
+        """Write a frame; a process that is gone shows in ``gone``, so nothing is raised here."""
+        try:
+            self.channel.send(header)
+        except (EngineGone, EOFError, OSError, ValueError) as error:
+            self._set(gone=self.gone or error)
+
+    def wait(self, until: float, done: Callable[[], bool]) -> bool:
+        """Wait for ``done()`` or the moment ``until``; True when done. Checked after each frame and every 0.2 s."""
+        with self._changed:
+            while not done():
+                remaining = until - time.monotonic()
+                if remaining <= 0:
+                    return False
+                self._changed.wait(min(remaining, 0.2))
+            return True
+
+    def wake(self) -> None:
+        """Let :meth:`wait` look again now."""
+        with self._changed:
+            self._changed.notify_all()
+
+    @property
+    def ended(self) -> bool:
+        return self.last is not None or self.gone is not None
+
+    def _read(self) -> None:
+        while True:
+            try:
+                header, attachments = self.channel.receive(None)
+            except FrameError as error:
+                # Our own gateway never sends one: a broken environment must not be trusted with a verdict.
+                self._set(gone=error)
+                return
+            except (EOFError, EngineGone, StreamError, OSError) as error:
+                self._set(gone=error)
+                return
+            self._take(Frame(header, attachments, time.monotonic()))
+
+    def _take(self, frame: Frame) -> None:
+        op = frame.header.get("op")
+        if op == "ready":
+            self._set(ready=frame)
+        elif op == "acted":
+            self._set(acted=True)
+        elif op == "progress":
+            self.meter = {key: value for key, value in frame.header.items() if key != "op"}
+            self.on_progress(self.meter)
+        elif op in ("verdict", "fault") and self.last is None:
+            self._set(last=frame)
+
+    def _set(self, **values: Any) -> None:
+        with self._changed:
+            for name, value in values.items():
+                setattr(self, name, value)
+            self._changed.notify_all()
+
+
+class SandboxLink:
+    """The agent's :class:`~runner.agents.base.Sandbox` over the sandbox's stdio."""
+
+    def __init__(self, channel: Channel, on_note: Callable[[str], None]) -> None:
+        self._channel = channel
+        self._on_note = on_note
+        self._next = 0
+
+    def execute(self, code: str, timeout_s: float, output_limit: int = 65536) -> ExecResult:
+        """Run Python code in the sandbox's worker. Raises SandboxGone or EngineGone."""
+        header, attachments = self._ask(
+            {"op": "exec", "code": code, "timeout_s": timeout_s, "output_limit": output_limit}, {}, "result"
+        )
+        return ExecResult(
+            status=str(header["status"]),
+            stdout=_text(attachments.get("stdout")),
+            stderr=_text(attachments.get("stderr")),
+            truncated=int(header.get("truncated") or 0),
+            error=header.get("error"),
+        )
+
+    def call(
+        self, request: Mapping[str, Any], attachments: Mapping[str, np.ndarray] | None = None
+    ) -> tuple[dict[str, Any], dict[str, Attachment]]:
+        """One gateway operation; returns the gateway's reply. Raises SandboxGone or EngineGone."""
+        header, found = self._ask({"op": "call", "request": {"v": 1, **request}}, attachments or {}, "reply")
+        reply = header.get("reply", header)
+        return dict(reply), found
+
+    def close(self) -> None:
+        """Ask the sandbox to end; it is killed soon after anyway."""
+        try:
+            self._channel.send({"op": "close"})
+        except (EngineGone, EOFError, OSError):
+            return
+
+    def _ask(
+        self, header: dict[str, Any], attachments: Mapping[str, Attachment], answer: str
+    ) -> tuple[dict[str, Any], dict[str, Attachment]]:
+        self._next += 1
+        number = self._next
+        try:
+            self._channel.send({**header, "id": number}, attachments)
+            while True:
+                found, parts = self._channel.receive(None)
+                if found.get("op") == "note":
+                    self._on_note(str(found.get("text", "")))
+                elif found.get("op") == answer and found.get("id") == number:
+                    return found, parts
+        except (EOFError, StreamError, FrameError, OSError) as error:
+            raise SandboxGone(f"the sandbox ended: {error}") from error
+
+
+def _text(raw: Attachment | None) -> str:
+    return decode_text(raw) if isinstance(raw, bytes) else ""

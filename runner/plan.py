@@ -1,0 +1,96 @@
+"""What a run is about: its environments with engine, budgets and conditions, and those that cannot run here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.metadata import version
+
+from images.client.wire import PROTOCOL
+from manifests.load import Manifests
+from manifests.lookup import Condition, budget, condition_rule, conditions, engine_name, named, select, why_not
+from manifests.records import Budgets, GroupSettings
+from runner.agents.base import AgentInfo
+from runner.settings import Choices
+
+OBSERVATION_PROFILE = "rgb"  # depth needs an authorized profile (text: 'Access Levels'); none exists yet
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One environment of a run. ``reason`` is None when it can run here, else why its slots stay missing."""
+
+    environment_id: str
+    family: str
+    engine: str
+    mode: str
+    budgets: Budgets
+    settings: GroupSettings
+    conditions: tuple[Condition, ...]
+    reason: str | None
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One condition of one environment."""
+
+    planned: Planned
+    condition: Condition
+
+    @property
+    def key(self) -> tuple[str, int]:
+        return self.planned.environment_id, self.condition.index
+
+    def __str__(self) -> str:
+        return f"{self.planned.environment_id} c{self.condition.index}"
+
+
+def plan(manifests: Manifests, choices: Choices, info: AgentInfo) -> tuple[Planned, ...]:
+    """Every environment of the selection, in index order. Raises ManifestError for an unknown name or pattern."""
+    named("protocol", choices.protocol, manifests.protocols)
+    return tuple(
+        _planned(manifests, entry.id, choices, info) for entry in select(manifests, choices.subset, choices.tasks)
+    )
+
+
+def _planned(manifests: Manifests, environment_id: str, choices: Choices, info: AgentInfo) -> Planned:
+    engine = engine_name(manifests, environment_id, choices.profile)
+    reason = why_not(manifests, environment_id, engine)
+    limits = budget(manifests, environment_id)
+    mode = condition_rule(manifests, environment_id).mode
+    settings = GroupSettings(
+        profile=choices.profile,
+        engine=engine,
+        mode=mode,
+        base_seed=choices.seed,
+        level=info.level,
+        grants=info.grants,
+        observation_profile=OBSERVATION_PROFILE,
+        budgets=limits,
+        protocol=choices.protocol,
+        versions=versions(),
+    )
+    return Planned(
+        environment_id=environment_id,
+        family=manifests.environments[environment_id].family,
+        engine=engine,
+        mode=mode,
+        budgets=limits,
+        settings=settings,
+        conditions=() if reason else conditions(manifests, environment_id, choices.seed),
+        reason=reason,
+    )
+
+
+def budget_labels(manifests: Manifests, planned: tuple[Planned, ...]) -> dict[str, Budgets]:
+    """The distinct limits of a run by family, and by native level where they depend on it: ``bookshelf D2``."""
+    labels: dict[str, Budgets] = {}
+    for item in planned:
+        by_level = manifests.budgets.families[item.family].levels is not None
+        level = manifests.environments[item.environment_id].native_level
+        labels[f"{item.family} {level}" if by_level else item.family] = item.budgets
+    return labels
+
+
+def versions() -> dict[str, str]:
+    """Protocol and implementation versions of a group."""
+    return {"assay": version("assay"), "protocol": PROTOCOL}

@@ -1,0 +1,139 @@
+"""What makes a run the same run: its settings, its default name, and the refusal to go on with others.
+
+What the user typed decides the default name; what can drift under the same command (images, prompts, budgets, the
+runtime that ``auto`` finds) does not, so that drift is refused by field instead of starting another run in silence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from manifests.records import Budgets, ImageIdentity
+from runner.agents.base import AgentInfo
+from runner.errors import BadInput
+from runner.store.text import digest, storable
+
+
+@dataclass(frozen=True)
+class Choices:
+    """The choices of ``assay evaluate``, defaults filled in."""
+
+    model: str
+    board: str = "ep"
+    subset: str = "ep-launch"
+    tasks: str | None = None
+    protocol: str = "pass2"
+    profile: str = "embedded"
+    seed: int = 0
+    runtime: str = "auto"
+    gpus: bool = False
+    agent: str | None = None
+    level: str | None = None
+    grants: tuple[str, ...] | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+def default_name(choices: Choices, info: AgentInfo) -> str:
+    """A readable name with a short hash of the rest: ``reference-smoke-pass2-embedded-L3-s0-1a2b3c``."""
+    rest = digest(
+        {
+            "model": choices.model,
+            "board": choices.board,
+            "tasks": choices.tasks,
+            "runtime": choices.runtime,
+            "gpus": choices.gpus,
+            "agent": info.name,
+            "grants": list(info.grants),
+            "parameters": dict(choices.parameters),
+        }
+    )
+    model = re.sub(r"[^A-Za-z0-9._-]+", "-", choices.model).strip("-.")[:40] or "model"
+    parts = (model, choices.subset, choices.protocol, choices.profile, info.level, f"s{choices.seed}", rest[:6])
+    return "-".join(parts)
+
+
+def run_settings(
+    choices: Choices,
+    info: AgentInfo,
+    *,
+    environments: Mapping[str, str],
+    budgets: Mapping[str, Budgets],
+    runtime: str,
+    images: Mapping[str, tuple[ImageIdentity, ...]],
+    versions: Mapping[str, str],
+) -> dict[str, Any]:
+    """The settings as they stand in the first entry of the ledger (plain JSON).
+
+    ``environments`` maps every planned id to its engine, ``budgets`` a family (and level) to its limits, ``images`` an
+    engine to the identities of its pair.
+    """
+    return storable(
+        {
+            "board": choices.board,
+            "model": choices.model,
+            "agent": {
+                "name": info.name,
+                "kind": info.kind,
+                "version": info.version,
+                "digest": info.digest,
+                "parameters": dict(info.parameters),
+            },
+            "subset": choices.subset,
+            "tasks": choices.tasks,
+            "environments": dict(environments),
+            "protocol": choices.protocol,
+            "profile": choices.profile,
+            "level": info.level,
+            "grants": list(info.grants),
+            "seed": choices.seed,
+            "budgets": {label: limits.model_dump() for label, limits in budgets.items()},
+            "runtime": runtime,
+            "gpus": choices.gpus,
+            "images": {
+                engine: {image.role: image.content for image in identities} for engine, identities in images.items()
+            },
+            "versions": dict(versions),
+        }
+    )
+
+
+def check_same(name: str, recorded: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    """Raises BadInput naming the first field that differs, with both values and the fix."""
+    before, after = flatten(recorded), flatten(now)
+    differing = [path for path in {**before, **after} if before.get(path) != after.get(path)]
+    if not differing:
+        return
+    path = differing[0]
+    more = f" (and {len(differing) - 1} more fields)" if len(differing) > 1 else ""
+    raise BadInput(
+        f"run {name}: {path} was {_short(before.get(path))} and is now {_short(after.get(path))}{more}: go back "
+        "to what was recorded, or start another run with RUN=..."
+    )
+
+
+def flatten(value: Any, path: str = "") -> dict[str, Any]:
+    """Leaves of nested objects and lists by dotted path: ``agent.parameters.effort``, ``budgets.launcher.tokens``."""
+    if isinstance(value, Mapping) and value:
+        items = [(f"{path}.{key}" if path else str(key), item) for key, item in value.items()]
+    elif isinstance(value, list | tuple) and value:
+        items = [(f"{path}[{index}]", item) for index, item in enumerate(value)]
+    else:
+        return {path: value}
+    leaves: dict[str, Any] = {}
+    for name, item in items:
+        leaves.update(flatten(item, name))
+    return leaves
+
+
+def attempt_seed(base_seed: int, environment_id: str, condition: int, ordinal: int) -> int:
+    """The agent's seed, below 2**32: another for every attempt, the same whenever that attempt is run."""
+    key = {"base_seed": base_seed, "environment": environment_id, "condition": condition, "ordinal": ordinal}
+    return int(digest(key)[:8], 16)
+
+
+def _short(value: Any) -> str:
+    text = "not set" if value is None else str(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
