@@ -6,6 +6,7 @@ Write transactions begin with BEGIN IMMEDIATE: a deferred one that reads first a
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 import warnings
@@ -13,10 +14,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError, OperationalError
+from sqlalchemy.pool import NullPool
 from sqlmodel import Session
 
 from runner.errors import AssayError, BadInput
@@ -24,6 +27,7 @@ from runner.store.filesystem import DOUBTFUL, NETWORK, filesystem_magic
 from runner.store.tables import SCHEMA_VERSION
 
 BUSY_TIMEOUT_S = 60  # a writer holds the lock for milliseconds; 60 s covers a stalled disk with 20 writers in line
+READER_TIMEOUT_S = 2  # WAL readers wait for nobody but a recovery; somebody is looking at the page meanwhile
 _MIGRATION_LOCK = 7_115_397  # PostgreSQL advisory lock: one migration at a time
 
 
@@ -35,29 +39,49 @@ class StoreFull(StoreError):
     """The disk under the store is full: nothing more can be recorded."""
 
 
-class Database:
-    """An engine with two kinds of transactions. Safe to share between threads."""
+class StoreMissing(StoreError):
+    """Nothing was ever recorded at this place. Only a reader meets this; a writer makes the store."""
 
-    def __init__(self, url: str) -> None:
+
+class StoreLocked(StoreError):
+    """Another process holds the whole store."""
+
+
+class StoreVersion(StoreError):
+    """The store has another schema than this program can read."""
+
+
+class Database:
+    """An engine with two kinds of transactions. Safe to share between threads.
+
+    ``read_only`` creates, migrates and changes nothing, and also reads a store on a read-only mount.
+    """
+
+    def __init__(self, url: str, *, read_only: bool = False) -> None:
         self.url = url
+        self.read_only = read_only
         self.path: Path | None = None
         try:
             parsed = make_url(url)
             if parsed.get_backend_name() == "sqlite":
                 self.path = Path(parsed.database or "").absolute()
-                _check_folder(self.path)
+                if not read_only:
+                    _check_folder(self.path)
             elif parsed.get_backend_name() != "postgresql":
                 raise BadInput(f"ASSAY_STORE={self.label}: use a sqlite:///PATH or postgresql+psycopg://... URL")
-            self.engine: Engine = create_engine(url, pool_pre_ping=self.path is None)
+            self.engine: Engine = (
+                _reader(url, self.path) if read_only else create_engine(url, pool_pre_ping=self.path is None)
+            )
         except ArgumentError:
             raise BadInput(f"ASSAY_STORE={url}: not a database URL; use sqlite:///PATH or postgresql://...") from None
         except (ModuleNotFoundError, NoSuchModuleError) as error:
             raise StoreError(f"store {self.label}: {error}: pip install 'psycopg[binary]'") from None
         if self.path is not None:
-            event.listen(self.engine, "connect", _configure_sqlite)
+            if not read_only:
+                event.listen(self.engine, "connect", _configure_sqlite)
             event.listen(self.engine, "begin", _begin_sqlite)
         with self.errors():
-            self._migrate()
+            self._check_version() if read_only else self._migrate()
 
     @property
     def label(self) -> str:
@@ -93,7 +117,8 @@ class Database:
             cause = _first_line(error)
             if "disk is full" in cause or "No space left" in cause or "disk I/O error" in cause:
                 raise StoreFull(f"store {self.label}: {cause}: free disk space, then run the same command") from None
-            raise StoreError(f"store {self.label}: {cause}: {_advice(cause)}") from None
+            kind = StoreLocked if "locked" in cause else StoreError
+            raise kind(f"store {self.label}: {cause}: {_advice(cause)}") from None
         except DatabaseError as error:
             if isinstance(error.orig, sqlite3.IntegrityError) or type(error).__name__ == "IntegrityError":
                 raise
@@ -112,6 +137,19 @@ class Database:
             if self._version(connection) != SCHEMA_VERSION:
                 _upgrade(connection)
 
+    def _check_version(self) -> None:
+        if self.path is not None and not self.path.is_file():
+            raise StoreMissing(f"store {self.label}: does not exist: record a run first, or set ASSAY_HOME")
+        with self.engine.connect() as connection:
+            version = self._version(connection)
+        if version is None:
+            raise StoreMissing(f"store {self.label}: is empty: record a run first")
+        if version != SCHEMA_VERSION:
+            raise StoreVersion(
+                f"store {self.label}: schema version {version} is older than this program reads ({SCHEMA_VERSION}): "
+                "run `assay evaluate` on it once"
+            )
+
     def _version(self, connection: Connection) -> str | None:
         """The schema version found. Raises StoreError for a version of the future and for a foreign database."""
         tables = inspect(connection).get_table_names()
@@ -124,11 +162,28 @@ class Database:
             return None
         version = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
         if version is not None and version > SCHEMA_VERSION:
-            raise StoreError(
+            raise StoreVersion(
                 f"store {self.label}: schema version {version} is newer than this program knows ({SCHEMA_VERSION}): "
                 "upgrade assay"
             )
         return version
+
+
+def _reader(url: str, path: Path | None) -> Engine:
+    """An engine whose connections cannot change anything. A file is opened anew for every transaction."""
+    if path is None:
+        return create_engine(url, pool_pre_ping=True, connect_args={"options": "-c default_transaction_read_only=on"})
+
+    def connect() -> sqlite3.Connection:
+        # WAL needs the -shm file: where it is absent and cannot be made (a read-only mount), there is no log to merge
+        # and the file by itself is the whole store.
+        whole = not os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists()
+        source = f"file:{quote(str(path))}?mode=ro{'&immutable=1' if whole else ''}"
+        connection = sqlite3.connect(source, uri=True, timeout=READER_TIMEOUT_S, isolation_level=None)
+        connection.execute("PRAGMA query_only = ON")
+        return connection
+
+    return create_engine("sqlite://", creator=connect, poolclass=NullPool)
 
 
 def _upgrade(connection: Connection) -> None:

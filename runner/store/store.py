@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy import func
 from sqlmodel import col, select
 
 from manifests.records import AttemptRecord
@@ -20,7 +21,7 @@ from runner.store.database import Database
 from runner.store.leases import Owner
 from runner.store.ledger import Entry
 from runner.store.lock import RunLock
-from runner.store.tables import AttemptRow, RunRow
+from runner.store.tables import AttemptRow, EntryRow, RunRow
 from runner.store.text import canonical, now, parse
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -37,11 +38,15 @@ class Run:
 
 
 class Store:
-    """Runs and their ledgers in a database, their artifacts in folders below ``home``."""
+    """Runs and their ledgers in a database, their artifacts in folders below ``home``.
 
-    def __init__(self, home: Path | None = None, url: str | None = None) -> None:
+    ``read_only`` opens what exists, changes nothing, and raises StoreMissing where there is no store.
+    """
+
+    def __init__(self, home: Path | None = None, url: str | None = None, *, read_only: bool = False) -> None:
         self.home = (home or Path(os.environ.get("ASSAY_HOME") or "runs")).absolute()
-        self.database = Database(url or os.environ.get("ASSAY_STORE") or f"sqlite:///{self.home / 'assay.sqlite'}")
+        where = url or os.environ.get("ASSAY_STORE") or f"sqlite:///{self.home / 'assay.sqlite'}"
+        self.database = Database(where, read_only=read_only)
 
     def close(self) -> None:
         self.database.close()
@@ -69,6 +74,12 @@ class Store:
         """Newest first."""
         with self.database.read() as session:
             return [_run(row) for row in session.exec(select(RunRow).order_by(col(RunRow.created_at).desc())).all()]
+
+    def lengths(self) -> dict[str, int]:
+        """Entries in the ledger of each run id. Ledgers only grow, so id and length name one state of a run."""
+        with self.database.read() as session:
+            found = session.exec(select(EntryRow.run_id, func.max(EntryRow.sequence)).group_by(EntryRow.run_id))
+            return dict(found.all())
 
     def lock(self, name: str) -> RunLock:
         """Raises BadInput naming the process that evaluates this run now."""
