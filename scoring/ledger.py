@@ -106,7 +106,7 @@ def attempts_from_csv(text: str) -> list[Attempt]:
     An empty outcome is an attempt that is still open, an empty incident is none. The file has one outcome column, so
     the outcome of a rejected incident is the ruled one.
     """
-    reader = csv.DictReader(text.splitlines(), strict=True)
+    reader = csv.DictReader(text.removeprefix("\ufeff").splitlines(), strict=True)
     header = tuple(reader.fieldnames or ())
     if header != CSV_COLUMNS:
         raise LedgerError(f"line 1: columns {','.join(header) or '(none)'} are not {','.join(CSV_COLUMNS)}")
@@ -115,7 +115,7 @@ def attempts_from_csv(text: str) -> list[Attempt]:
         for row in reader:
             attempts.append(_from_csv_row(f"line {reader.line_num}", row))
     except csv.Error as error:
-        raise LedgerError(f"line {reader.line_num}: {error}; write the file as plain CSV") from None
+        raise LedgerError(f"line {reader.line_num + 1}: {error}; write the file as plain CSV") from None
     return attempts
 
 
@@ -143,8 +143,8 @@ def _from_csv_row(line: str, row: Mapping[str, Any]) -> Attempt:
 
 def _number(row: Mapping[str, Any], field: str) -> int:
     value = row[field]
-    if not (value.isascii() and value.isdigit()):
-        raise LedgerError(f"{field} {value!r} is not a whole number")
+    if not (value.isascii() and value.isdigit() and len(value) <= 18):
+        raise LedgerError(f"{field} {value[:40]!r} is not a whole number of at most 18 digits")
     return int(value)
 
 
