@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from images.reference.motion import SENSE, TICK, Arm, Crew, EpisodeEnded
+from images.client.results import Terminal
+from images.reference.motion import SENSE, TICK, Arm, Crew, Terminated
 from images.reference.panda import JOINT_RANGE, PandaArm, rotation_about, rotation_vector
 
 DOWN = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, -1.0]])
+SPEED = np.array([2.0] * 4 + [2.4] * 3)
 HOME = np.array([0.617, -0.6679, -0.1701, -2.1872, -0.1052, 1.5266, -0.3072])
 angles = st.tuples(*(st.floats(low, high) for low, high in JOINT_RANGE)).map(np.array)
 units = st.tuples(*[st.floats(-1, 1)] * 3).map(np.array).filter(lambda v: v @ v > 0.01)
@@ -88,9 +90,34 @@ def test_a_line_is_straight_ends_at_rest_and_its_commands_lead_by_the_servo_lag(
     assert np.abs(speed).max() < 2.0
 
 
+def test_a_path_that_is_too_fast_is_followed_late_and_within_the_joint_speeds():
+    mover = make_arm()
+    goal = mover.position + np.array([0.1, -0.2, -0.1])
+    joints = [mover.q]
+    for _ in mover.line(goal, 0.1):
+        mover.command()
+        joints.append(mover.q)
+    for _ in mover.hold(2.0):
+        mover.command()
+        joints.append(mover.q)
+    assert (np.abs(np.diff(joints, axis=0)) / 0.02 <= SPEED + 1e-9).all()
+    assert mover.kinematics.forward(mover.q)[0] == pytest.approx(goal, abs=1e-4)
+
+
+def test_an_arm_that_has_come_to_rest_turns_when_told_to():
+    mover = make_arm()
+    for _ in mover.hold(6.0):
+        rest = mover.command()
+    assert rest[:7] == pytest.approx(mover.q, abs=1e-4)
+    turned = rotation_about(np.array([0.0, 0.0, 1.0]), 0.3) @ mover.rotation
+    for _ in mover.line(mover.position, 1.0, turned):
+        mover.command()
+    assert mover.kinematics.forward(mover.q)[1] == pytest.approx(turned, abs=1e-3)
+
+
 def make_arm(name: str = "left") -> Arm:
     low, high = np.append(JOINT_RANGE[:, 0], 0.0), np.append(JOINT_RANGE[:, 1], 0.08)
-    return Arm(name, arm(), HOME, 0.08, dt=0.02, lag=0.1, low=low, high=high)
+    return Arm(name, arm(), HOME, 0.08, dt=0.02, lag=0.1, low=low, high=high, speed=SPEED)
 
 
 class Recorder:
@@ -102,7 +129,7 @@ class Recorder:
     def step(self, actions, fields=()):
         self.batches.append(len(actions))
         self.time += len(actions)
-        terminal = {"cause": "simulated_time", "text": "out of time"} if self.time >= self.last else None
+        terminal = Terminal("simulated_time", None, None, "out of time") if self.time >= self.last else None
         return types.SimpleNamespace(
             applied=len(actions), events=[], terminal=terminal, fields={"clock": self.time} if fields else {}
         )
@@ -133,6 +160,6 @@ def test_programs_run_in_parallel_and_a_reading_sends_exactly_what_came_before_i
 
 def test_the_end_of_the_episode_stops_every_program():
     crew = Crew(Recorder(last=50), [make_arm()], ["clock"], batch=25)
-    with pytest.raises(EpisodeEnded, match="simulated_time: out of time"):
+    with pytest.raises(Terminated, match="simulated_time: out of time"):
         crew.run({"left": crew.arms[0].hold(10.0)})
     assert crew.actions == 50

@@ -81,17 +81,19 @@ class PandaArm:
     """One arm with its base in the world and its tool on the flange.
 
     ``tool_yaw`` turns the tool about the flange's z axis; ``posture`` is where the redundant degree of freedom is
-    drawn to; ``margin`` keeps solutions away from the joint limits.
+    drawn to, by ``posture_gain`` of the way in each control step but no joint by more than ``drift`` (rad);
+    ``margin`` keeps solutions away from the joint limits.
     """
 
     base_position: Array
     base_rotation: Array = field(default_factory=lambda: np.eye(3))
     tool_offset: float = FLANGE + GRASP_POINT
     tool_yaw: float = -np.pi / 4
-    posture: Array = field(default_factory=lambda: np.array([0.0, 0.1, 0.0, -2.2, 0.0, 2.3, 0.785]))
+    posture: Array = field(default_factory=lambda: np.array([0.0, 0.1, 0.0, -2.2, 0.0, 2.3, -0.785]))
     margin: float = 0.02
     damping: float = 1e-4
     posture_gain: float = 0.1
+    drift: float = 0.008
 
     def __post_init__(self) -> None:
         self._base = np.eye(4)
@@ -138,7 +140,7 @@ class PandaArm:
         """Joint angles near ``q`` whose tool pose is ``position``, ``rotation``, and the position error that is left.
 
         Meant for one control step: warm-started, so that one or two iterations reach ``tolerance`` (m and rad). Only
-        the first iteration moves towards the posture, by ``posture_gain`` of the way, in the null space.
+        the first iteration moves towards the posture, in the null space.
         """
         q = np.array(q, dtype=float)
         error = np.empty(6)
@@ -154,7 +156,7 @@ class PandaArm:
             if iteration:
                 step = jacobian.T.dot(np.linalg.solve(gram, error))
             else:
-                drift = self.posture_gain * (self.posture - q)
+                drift = np.minimum(np.maximum(self.posture_gain * (self.posture - q), -self.drift), self.drift)
                 step = drift + jacobian.T.dot(np.linalg.solve(gram, error - jacobian.dot(drift)))
             largest = float(np.abs(step).max())
             if largest > 0.2:
