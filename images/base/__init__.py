@@ -1,0 +1,1 @@
+"""What all images share: the bytecode step and the seccomp profile."""

@@ -1,0 +1,39 @@
+"""The two entry points of an attempt, the same under every runtime."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from manifests.load import load
+from runner.runtimes.base import PairRequest, RuntimeUnavailable
+
+
+@dataclass(frozen=True)
+class EntryPoints:
+    """``environment_role`` and ``sandbox_role`` are roles of ``manifests/images.json``; the rest are module names."""
+
+    environment_role: str
+    engine_module: str
+    sandbox_role: str
+    sandbox_module: str
+
+    def environment(self, socket: str) -> list[str]:
+        return ["-m", "images.gateway", "--engine", self.engine_module, "--socket", socket]
+
+    def sandbox(self, socket: str) -> list[str]:
+        return ["-m", self.sandbox_module, "--socket", socket]
+
+
+def entry_points(request: PairRequest) -> EntryPoints:
+    """What ``request`` starts. Raises RuntimeUnavailable for an engine or a sandbox that does not exist."""
+    manifests = load()
+    engine, sandbox = manifests.engines.get(request.engine), manifests.sandboxes.get(request.sandbox)
+    if engine is None:
+        raise RuntimeUnavailable(f"engine {request.engine!r} is unknown; known: {', '.join(sorted(manifests.engines))}")
+    if engine.module is None:
+        raise RuntimeUnavailable(f"engine {request.engine!r} cannot run here: {engine.reason}")
+    if sandbox is None:
+        raise RuntimeUnavailable(
+            f"sandbox {request.sandbox!r} is unknown; known: {', '.join(sorted(manifests.sandboxes))}"
+        )
+    return EntryPoints(engine.role, engine.module, request.sandbox, sandbox.module)

@@ -1,0 +1,63 @@
+"""Who owns containers, volumes and folders: a lock file held for as long as the owner lives.
+
+Everything that a runtime creates carries the labels of its owner. The kernel drops the lock when the owner dies,
+however it dies, so the next start knows what nobody needs any more. Labels name the host and its boot, because several
+machines can share one Engine: what belongs to another host is left alone.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import platform
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+
+RUN, OWNER, HOST, BOOT, LOCK = "assay.run", "assay.owner", "assay.host", "assay.boot", "assay.lock"
+
+
+def _boot() -> str:
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:  # not Linux: a restart is not noticed there, a dead owner still is
+        return "unknown"
+
+
+class Owner:
+    """One living runtime. ``folder`` is the run-lock folder; it is made when it does not exist."""
+
+    def __init__(self, folder: Path) -> None:
+        self.id = uuid.uuid4().hex
+        folder.mkdir(parents=True, exist_ok=True)
+        self.lock = folder.resolve() / f"{self.id}.lock"
+        self._file = self.lock.open("w", encoding="ascii")
+        fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def labels(self, run: str) -> dict[str, str]:
+        return {RUN: run, OWNER: self.id, HOST: platform.node(), BOOT: _boot(), LOCK: str(self.lock)}
+
+    def release(self) -> None:
+        """To be called when nothing of this owner is left."""
+        self.lock.unlink(missing_ok=True)
+        self._file.close()
+
+
+def abandoned(labels: Mapping[str, str]) -> bool:
+    """Whether the owner of these labels is known to be dead."""
+    if labels.get(HOST) != platform.node() or LOCK not in labels:
+        return False
+    if labels.get(BOOT) != _boot():
+        return True
+    try:
+        with open(labels[LOCK], encoding="ascii") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except FileNotFoundError:  # an owner removes its lock last
+        return True
+    except OSError:  # held, or not ours to open
+        return False
+    return True
+
+
+def forget(labels: Mapping[str, str]) -> None:
+    """Remove the lock file of an abandoned owner, once nothing of it is left."""
+    Path(labels[LOCK]).unlink(missing_ok=True)
