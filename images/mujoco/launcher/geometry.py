@@ -67,7 +67,7 @@ DOWN = {
     "left": ((0.0, 1.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, -1.0)),
     "right": ((0.0, -1.0, 0.0), (-1.0, 0.0, 0.0), (0.0, 0.0, -1.0)),
 }
-"""Rotation matrix (world from hand) of a hand that points down with fingers open along x, away from joint 7's limits."""
+"""Rotation (world from hand) of a hand that points down with fingers open along x; joint 7 stays off its limits."""
 SERVO_LAG = 0.1
 """Damping over stiffness of every joint servo (s). A joint follows q_cmd - SERVO_LAG * qdot, so an agent that
 commands ``q + SERVO_LAG * qdot`` follows its path without lag."""

@@ -1,0 +1,176 @@
+"""The launcher as the gateway sees it (``images/gateway/environment.py``): one episode of one authored scene."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from images.gateway.environment import Camera, Clause, Control, Event, Field, Judgement
+from images.mujoco.launcher import geometry as g
+from images.mujoco.launcher import look, scene
+from images.mujoco.launcher.evaluator import Evaluator
+from images.mujoco.launcher.model import compile_scene, realize
+from images.mujoco.launcher.observation import Observation
+from images.mujoco.launcher.plant import Plant
+from images.mujoco.launcher.render import Painter
+from images.mujoco.launcher.rules import clauses
+
+EMBODIMENT = "dual-panda"
+GRIP_TEXT = (
+    "opening that the gripper drives to; it pulls with 1000 N/m times (opening - command), at most 100 N, so a "
+    "negative command squeezes harder what is held"
+)
+
+
+def create(spec: dict[str, Any]) -> Launcher:
+    """The environment of a ``start`` frame. Raises ValueError or SceneError naming field and value."""
+    parts = str(spec["environment_id"]).split("/")
+    if len(parts) != 3 or parts[1] != EMBODIMENT:
+        raise ValueError(f"environment_id {spec['environment_id']!r} is not marble/{EMBODIMENT}/CASE")
+    if spec["mode"] != "loaded":
+        raise ValueError(f"mode {spec['mode']!r} is not offered by this launcher; use 'loaded'")
+    authored = scene.load(parts[2])
+    return Launcher(authored, dict(spec["condition"]["parameters"]), bool(spec["pictures"]))
+
+
+class Launcher:
+    """One episode. The first projectile is preloaded; the arms stand at ``geometry.HOME``."""
+
+    control_dt = g.CONTROL_DT
+
+    def __init__(self, authored: scene.Scene, parameters: dict[str, Any], pictures: bool) -> None:
+        self._scene, self._parameters = authored, parameters
+        self._realized = realize(parameters, authored)
+        compiled = compile_scene(authored, self._realized, parameters["background"], authored.case)
+        self._clauses = clauses(authored)
+        value = {clause.id: clause.value for clause in self._clauses}
+        self.plant = Plant(compiled, min_draw=value["L-19"], seat_gap=value["L-20"], settled_speed=value["L-17"])  # type: ignore[arg-type]
+        self.evaluator = Evaluator(self.plant, self._clauses)
+        self._observation = Observation(self.plant, self.evaluator)
+        self._painter = Painter(compiled.model, self.plant.data) if pictures else None
+        self._told = 0
+
+    # ---- disclosure ------------------------------------------------------------------------------------------------
+    def controls(self) -> list[Control]:
+        """float64[16]: left joints 1..7, left gripper, right joints 1..7, right gripper."""
+        out = []
+        for arm in g.ARMS:
+            for index, (low, high) in enumerate(g.JOINT_LIMITS, 1):
+                out.append(
+                    Control(f"{arm}_joint{index}", "rad", low, high, "target angle of the joint's position servo")
+                )
+            out.append(Control(f"{arm}_gripper", "m", g.GRIPPER_SQUEEZE, g.GRIPPER_OPEN, GRIP_TEXT))
+        return out
+
+    def fields(self) -> list[Field]:
+        return list(self._observation.fields)
+
+    def cameras(self) -> list[Camera]:
+        return look.calibration()
+
+    def clauses(self) -> list[Clause]:
+        return list(self._clauses)
+
+    def public(self) -> dict[str, Any]:
+        task = self._scene.task
+        projectiles = [
+            {"name": name, "kind": kind, **g.PROJECTILES[kind]}
+            for name, kind in zip(self.plant.compiled.projectiles, self._scene.projectiles, strict=True)
+        ]
+        elements = [
+            element.model_dump(mode="json", exclude={"at", "yaw", "pattern"}) for element in self._scene.elements
+        ]
+        parameters = {
+            **g.parameters(),
+            "stiffness": self._realized.stiffness,
+            "shots": len(projectiles),
+            "projectiles": projectiles,
+            "elements": elements,
+            "materials": {name: material.model_dump() for name, material in scene.MATERIALS.items()},
+            "required": [item.model_dump(mode="json") for item in task.required],
+            "order": list(task.order),
+            "protected": list(task.protected),
+            "tier": self._scene.tier,
+        }
+        return {"title": self._scene.title, "task": _statement(self._scene), "parameters": parameters}
+
+    # ---- the episode -----------------------------------------------------------------------------------------------
+    def apply(self, action: np.ndarray) -> list[Event]:
+        """Advance 20 physics steps with these targets. Raises PhysicsSanityError."""
+        plant, evaluator = self.plant, self.evaluator
+        plant.data.ctrl[:] = action
+        step, check = plant.step, evaluator.substep
+        for _ in range(g.SUBSTEPS):
+            step()
+            check()
+        plant.tick()
+        evaluator.tick()
+        notes = plant.notes[self._told :]
+        self._told = len(plant.notes)
+        return [Event(text.replace(" ", "_"), text, {"simulated_s": time, **data}, "L3") for time, text, data in notes]
+
+    def judge(self) -> Judgement | None:
+        return self.evaluator.judgement
+
+    def finish(self) -> Judgement:
+        if self.evaluator.judgement is not None:
+            return self.evaluator.judgement
+        left = self.evaluator.open_goals()
+        return Judgement("quit", text=f"ended before {', '.join(left)} counted" if left else "ended during observation")
+
+    def read(self, name: str) -> np.ndarray:
+        return self._observation.read(name)
+
+    def render(self, camera: str, width: int, height: int) -> np.ndarray:
+        if self._painter is None:
+            raise RuntimeError("this episode was created without pictures")
+        return self._painter.picture(camera, width, height)
+
+    def state(self) -> np.ndarray:
+        """float32: positions of the whole model, then 1 per fractured pane."""
+        broken = [pane.broken is not None for pane in self.plant.panes]
+        return np.concatenate([self.plant.data.qpos, broken]).astype(np.float32)
+
+    def digest(self) -> str:
+        return self.plant.digest()
+
+    def realized(self) -> dict[str, Any]:
+        r = self._realized
+        return {
+            **self._parameters,
+            "case": self._scene.case,
+            "azimuth": r.azimuth,
+            "elevation": r.elevation,
+            "pivot": list(r.pivot),
+            "pick": list(r.pick),
+        }
+
+    def scorer_log(self) -> list[dict[str, Any]]:
+        return list(self.evaluator.log)
+
+    def close(self) -> None:
+        if self._painter is not None:
+            self._painter.close()
+            self._painter = None
+
+
+def _statement(authored: scene.Scene) -> str:
+    """The task in words: the brief, then targets, order, damage paths, protection and ammunition."""
+    task = authored.task
+    goals = ", ".join(f"{item.element} ({item.goal})" for item in task.required)
+    lines = [authored.brief, f"Required: {goals}."]
+    if task.order:
+        lines.append(f"Order: {', then '.join(task.order)}.")
+    for item in task.required:
+        if item.after:
+            lines.append(f"{item.element} counts only after {', '.join(f'{s.element} {s.event}' for s in item.after)}.")
+    if task.protected:
+        lines.append(f"Protected, not to be struck, moved or broken: {', '.join(task.protected)}.")
+    ammunition = ", ".join(authored.projectiles)
+    lines.append(
+        f"You have {len(authored.projectiles)} projectiles in this order: {ammunition}; the first is loaded. "
+        "For every shot: release the brake, turn the wheels to aim and let them rest, set the brake, draw the spring "
+        "until it latches, load a projectile unless one is seated, press the trigger. Only the arms' fingers may touch things."
+    )
+    return " ".join(lines)

@@ -1,0 +1,321 @@
+"""The private referee of a launcher episode: goals, order, protection, interlocks, limits, contact, loss, ammunition.
+
+Its numbers are those of the disclosed clauses (``rules.py``), looked up by id, so that a check without a clause cannot
+exist. ``substep`` runs after every physics step (limits and contact, at 1000 Hz), ``tick`` after every control step.
+The first violation binds; a success is latched.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from images.gateway.environment import Clause, Judgement, PhysicsSanityError
+from images.mujoco.launcher import geometry as g
+from images.mujoco.launcher.elements import Built
+from images.mujoco.launcher.model import BODIES, FINGERS
+from images.mujoco.launcher.plant import WAITING, Plant
+
+CAUSES = {"DROP": "object_lost", "AMMO": "ammunition"}  # every other code: ``violation``
+
+
+@dataclass
+class Watched:
+    """One element whose bodies the referee follows; ``since`` is when its goal began to hold."""
+
+    built: Built
+    bodies: np.ndarray
+    start: np.ndarray  # (n, 3) centres
+    axes: np.ndarray  # (n, 9) orientations
+    round: bool
+    since: float | None = None
+    reached: float | None = None  # first instant at which the goal held
+    counted: float | None = None  # when it had held for the dwell
+
+
+class Evaluator:
+    """Watches one plant. Shapes: arms are ordered left, right; angles rad inside, degrees in clauses."""
+
+    def __init__(self, plant: Plant, clauses: list[Clause]) -> None:
+        self._plant, self._scene = plant, plant.compiled.scene
+        self._value: dict[str, Any] = {clause.id: clause.value for clause in clauses}
+        self._clause = {clause.id: clause for clause in clauses}
+        self.judgement: Judgement | None = None
+        self.log: list[dict[str, Any]] = []
+        self._noted = 0
+        self._struck = 0
+        self._misfires = 0
+        self._prepare_limits()
+        mujoco.mj_kinematics(plant.model, plant.data)
+        task = self._scene.task
+        names = [item.element for item in task.required] + list(task.protected)
+        names += [step.element for item in task.required for step in item.after if step.event in ("toppled", "cleared")]
+        self.watched = {name: self._watch(name) for name in dict.fromkeys(names)}
+
+    def _watch(self, name: str) -> Watched:
+        built, data = self._plant.compiled.built[name], self._plant.data
+        element = self._scene.element(name)
+        ids = np.array([self._plant.model.body(body).id for body in built.bodies])
+        ball = getattr(element, "shape", "") in ("ball", "sphere", "cylinder")
+        return Watched(built, ids, data.xpos[ids].copy(), data.xmat[ids].copy(), ball)
+
+    # ---- limits and contact, every physics step --------------------------------------------------------------------
+    def _prepare_limits(self) -> None:
+        data, count = self._plant.data, len(BODIES) + len(FINGERS)
+        joints = [f"{arm}_joint{i}" for arm in g.ARMS for i in range(1, 8)]
+        self._joint_names = joints
+        q, v = self._plant.addresses(joints)
+        first = np.split(v, 2)
+        self._arm_speed = [data.qvel[part[0] : part[0] + 7] for part in first]
+        self._arm_position = [data.qpos[part[0] : part[0] + 7] for part in np.split(q, 2)]
+        self._speed_limit = np.array(self._value["L-32"])
+        self._scratch = np.empty(7)
+        slack = self._value["L-33"]
+        self._position_low = np.array([low for low, _ in g.JOINT_LIMITS]) - slack
+        self._position_high = np.array([high for _, high in g.JOINT_LIMITS]) + slack
+        forces = 2 * count + 1
+        self._forces = data.sensordata[: 3 * forces].reshape(forces, 3)[:, 0]
+        self._force_limit = np.array(
+            ([self._value["L-41"]] * len(BODIES) + [self._value["L-42"]] * len(FINGERS)) * 2 + [self._value["L-40"]]
+        )
+        self._force_scratch = np.empty(forces)
+        self._force_names = [f"{arm}_{body}" for arm in g.ARMS for body in BODIES + FINGERS]
+        self._depths = data.sensordata[3 * forces : 3 * forces + 2]
+        self._depth_limit = -float(self._value["L-50"])
+        azimuth, (low, high) = math.radians(self._value["L-30"]), self._value["L-31"]
+        self._azimuth_limit, self._elevation_limits = azimuth, (math.radians(low), math.radians(high))
+
+    def substep(self) -> None:
+        """Checks what must hold at every physics step; records the first violation."""
+        if self.judgement is not None:
+            return
+        absolute, scratch = np.abs, self._scratch
+        for index, speed in enumerate(self._arm_speed):
+            if (absolute(speed, out=scratch) > self._speed_limit).any():
+                self._too_fast(index)
+        if self._forces.any():
+            forces = absolute(self._forces, out=self._force_scratch)
+            if (forces > self._force_limit).any():
+                self._too_hard(forces)
+            if self._depths.min() < self._depth_limit:
+                arm = g.ARMS[int(self._depths.argmin())]
+                self._violate("L-50", f"a contact of the {arm} arm", -float(self._depths.min()))
+
+    def _too_fast(self, index: int) -> None:
+        joint = int(np.argmax(self._scratch / self._speed_limit))
+        name = f"{g.ARMS[index]} joint {joint + 1}"
+        self._violate("L-32", name, float(self._scratch[joint]), limit=float(self._speed_limit[joint]))
+
+    def _too_hard(self, forces: np.ndarray) -> None:
+        worst = int(np.argmax(forces / self._force_limit))
+        if worst == len(self._force_names):
+            self._violate("L-40", "the arms", float(forces[worst]))
+            return
+        name = self._force_names[worst]
+        self._violate("L-42" if "finger" in name else "L-41", name.replace("_", " "), float(forces[worst]))
+
+    # ---- everything else, every control step -----------------------------------------------------------------------
+    def tick(self) -> None:
+        """Checks limits of pose and aim, interlocks, loss, goals, order, protection and ammunition."""
+        self._copy_notes()
+        if self.judgement is None:
+            self._check_pose()
+            self._check_interlocks()
+            self._check_projectiles()
+            self._check_protected()
+            self._check_strikes()
+            self._check_goals()
+            self._check_ammunition()
+
+    def _copy_notes(self) -> None:
+        notes = self._plant.notes
+        for time, text, data in notes[self._noted :]:
+            self.log.append({"simulated_s": round(time, 6), "event": text, **data})
+        self._noted = len(notes)
+
+    def _check_pose(self) -> None:
+        for index, position in enumerate(self._arm_position):
+            beyond = np.maximum(self._position_low - position, position - self._position_high)
+            if beyond.max() > 0:
+                joint = int(beyond.argmax())
+                excess = float(beyond[joint]) + float(self._value["L-33"])
+                self._violate("L-33", f"{g.ARMS[index]} joint {joint + 1}", excess)
+        azimuth, elevation = self._plant.angle("azimuth"), self._plant.angle("elevation")
+        if abs(azimuth) > self._azimuth_limit:
+            self._violate("L-30", "azimuth", math.degrees(azimuth))
+        if not self._elevation_limits[0] <= elevation <= self._elevation_limits[1]:
+            self._violate("L-31", "elevation", math.degrees(elevation))
+
+    def _check_interlocks(self) -> None:
+        for time, lacking in self._plant.misfires[self._misfires :]:
+            self._violate(lacking[0], "the trigger was pulled before the aiming cycle was complete", None, time=time)
+        self._misfires = len(self._plant.misfires)
+
+    def _check_projectiles(self) -> None:
+        for item in self._plant.projectiles:
+            if item.status != WAITING:
+                continue
+            if item.position[0] > self._value["L-21"]:
+                self._violate("L-21", f"projectile {item.index + 1}", float(item.position[0]))
+            if item.position[2] < self._value["L-60"]:
+                self._violate("L-60", f"projectile {item.index + 1}", float(item.position[2]))
+
+    def _moved(self, item: Watched) -> tuple[float, float, float, float]:
+        """Largest horizontal shift, drop and shift in space (m) and tilt (deg) of an element's bodies."""
+        data = self._plant.data
+        shift = data.xpos[item.bodies] - item.start
+        now, before = data.xmat[item.bodies].reshape(-1, 3, 3), item.axes.reshape(-1, 3, 3)
+        cosine = np.clip((now[:, :, 2] * before[:, :, 2]).sum(axis=1).min(), -1.0, 1.0)
+        tilt = 0.0 if item.round else math.degrees(math.acos(float(cosine)))
+        horizontal = float(np.hypot(shift[:, 0], shift[:, 1]).max())
+        return horizontal, float(-shift[:, 2].min()), float(np.linalg.norm(shift, axis=1).max()), tilt
+
+    def _check_protected(self) -> None:
+        for name in self._scene.task.protected:
+            item = self.watched[name]
+            pane = self._pane(name)
+            if pane is not None and pane.broken is not None:
+                self._violate("L-15", name, None, time=pane.broken)
+            _, _, shift, tilt = self._moved(item)
+            if shift > self._value["L-13"]:
+                self._violate("L-13", name, shift)
+            if tilt > self._value["L-14"]:
+                self._violate("L-14", name, tilt)
+            self._check_inside(name, item)
+
+    def _check_inside(self, name: str, item: Watched) -> None:
+        (x0, x1), (y0, y1) = self._value["L-61"]
+        centres = self._plant.data.xpos[item.bodies]
+        inside = (centres[:, 0] > x0) & (centres[:, 0] < x1) & (centres[:, 1] > y0) & (centres[:, 1] < y1)
+        if not inside.all():
+            self._violate("L-61", name, [round(float(v), 3) for v in centres[~inside][0]])
+
+    def _check_strikes(self) -> None:
+        order = self._scene.task.order
+        for time, shot, name in self._plant.strikes[self._struck :]:
+            if name in self._scene.task.protected:
+                self._violate("L-12", f"{name}, by shot {shot}", None, time=time)
+            if name in order:
+                self._check_order(name, time, f"{name} was struck")
+        self._struck = len(self._plant.strikes)
+
+    def _check_order(self, name: str, time: float, text: str) -> None:
+        order = self._scene.task.order
+        for earlier in order[: order.index(name)]:
+            reached = self.watched[earlier].reached
+            if reached is None or reached > time:
+                self._violate("L-10", f"{text} before {earlier} reached its goal", None, time=time)
+
+    def _pane(self, name: str) -> Any:
+        return next((pane for pane in self._plant.panes if pane.name == name), None)
+
+    def _holds(self, name: str, goal: str) -> bool:
+        if goal == "fractured":
+            return self._pane(name).broken is not None
+        horizontal, drop, _, tilt = self._moved(self.watched[name])
+        if goal == "toppled":
+            return tilt >= float(self._value["L-05"])
+        return horizontal >= self._value["L-02"] or drop >= self._value["L-03"] or tilt >= self._value["L-04"]
+
+    def _happened(self, element: str, event: str) -> bool:
+        if event == "struck":
+            return bool(self._plant.shots) and element in self._plant.shots[-1].struck
+        return self._holds(element, event)
+
+    def _check_goals(self) -> None:
+        now = self._plant.time
+        for required in self._scene.task.required:
+            item = self.watched[required.element]
+            if item.counted is not None:
+                continue
+            if not self._holds(required.element, required.goal):
+                item.since = None
+                self._check_inside(required.element, item)
+                continue
+            if item.reached is None:
+                self._reach(required, item, now)
+            if item.since is None:
+                item.since = now
+            if now - item.since >= self._value["L-06"] - 1e-9:
+                item.counted = now
+                self._log("counted", element=required.element)
+        self._check_success(now)
+
+    def _reach(self, required: Any, item: Watched, now: float) -> None:
+        if not self._plant.shots:
+            raise PhysicsSanityError(f"{required.element} was {required.goal} at {now:.3f} s, before the first launch")
+        item.reached = now
+        self._log("goal reached", element=required.element, goal=required.goal)
+        for step in required.after:
+            if not self._happened(step.element, step.event):
+                self._violate(
+                    "L-11", f"{required.element} {required.goal} before {step.element} was {step.event}", None
+                )
+        if required.element in self._scene.task.order:
+            self._check_order(required.element, now, f"{required.element} was {required.goal}")
+
+    def _check_success(self, now: float) -> None:
+        items = [self.watched[required.element] for required in self._scene.task.required]
+        if self.judgement is not None or any(item.counted is None for item in items):
+            return
+        last = max(item.reached for item in items if item.reached is not None)
+        if now - last >= self._value.get("L-07", 0.0) - 1e-9:
+            text = f"all required goals reached by {last:.2f} s"
+            self.judgement = Judgement(
+                "goal_met", text=text, data={"simulated_s": round(now, 6), "reached_s": round(last, 6)}
+            )
+            self._log("success")
+
+    def _check_ammunition(self) -> None:
+        plant = self._plant
+        if plant.shots_left > 0 or plant.in_flight or plant.idle_since is None:
+            return
+        left = [r.element for r in self._scene.task.required if self.watched[r.element].reached is None]
+        holding = [r.element for r in self._scene.task.required if self.watched[r.element].since is None]
+        if left or any(self.watched[name].counted is None for name in holding):
+            idle = plant.time - plant.idle_since
+            if idle >= self._value["L-70"] - 1e-9:
+                self._violate(
+                    "L-70", f"no shot is left and {', '.join(left or holding)} has not reached its goal", idle
+                )
+
+    # ---- reading ---------------------------------------------------------------------------------------------------
+    def forces(self) -> np.ndarray:
+        """Normal contact forces (N): left links 1..7, hand, fingers 1, 2; right likewise; between the arms."""
+        return np.abs(self._forces)
+
+    def fractured(self, pane: str) -> bool:
+        """Whether the pane has fractured."""
+        return self._pane(pane).broken is not None
+
+    def reached(self, target: str) -> bool:
+        """Whether the required target has reached its goal at some time."""
+        return self.watched[target].reached is not None
+
+    def open_goals(self) -> list[str]:
+        """Required targets that do not count yet."""
+        return [r.element for r in self._scene.task.required if self.watched[r.element].counted is None]
+
+    # ---- verdict ---------------------------------------------------------------------------------------------------
+    def _violate(self, clause: str, what: str, value: Any, limit: Any = None, time: float | None = None) -> None:
+        if self.judgement is not None:
+            return
+        rule = self._clause[clause]
+        limit = rule.value if limit is None else limit
+        shown = "" if value is None else f" ({_show(value)} {rule.unit}; limit {_show(limit)})"
+        time = self._plant.time if time is None else time
+        code = str(rule.code)
+        data = {"simulated_s": round(time, 6), "value": value, "limit": limit}
+        self.judgement = Judgement(CAUSES.get(code, "violation"), code, clause, f"{clause}: {what}{shown}", data)
+        self._log("violation", clause=clause, code=code, what=what, value=value)
+
+    def _log(self, event: str, **data: Any) -> None:
+        self.log.append({"simulated_s": round(self._plant.time, 6), "event": event, **data})
+
+
+def _show(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,150 @@
+"""One MuJoCo model from a scene and its realized initial condition, with the contact sensors that the referee reads."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from images.mujoco import panda
+from images.mujoco.launcher import geometry as g
+from images.mujoco.launcher import look, mechanism
+from images.mujoco.launcher.elements import Builder, Built
+from images.mujoco.launcher.mechanism import Realized
+from images.mujoco.launcher.scene import Scene, SceneError, projectile, projectile_names
+
+BODIES = [f"link{i}" for i in range(1, 8)] + ["hand"]
+"""Parts of an arm that must not touch anything; only its fingers work."""
+FINGERS = ["finger1", "finger2"]
+OVERLAP = 0.0005  # m: elements of a scene may not start deeper in one another than this
+
+
+@dataclass
+class Compiled:
+    """``model`` is owned by one episode: the plant writes joint ranges, brake values and contact bits into it."""
+
+    model: Any
+    scene: Scene
+    realized: Realized
+    built: dict[str, Built]
+    projectiles: list[str]
+
+
+def realize(parameters: dict[str, Any], scene: Scene) -> Realized:
+    """The initial condition from ``spec["condition"]["parameters"]``. Raises ValueError naming key and value."""
+    ranges = {
+        "stiffness": (1.0, 200.0),
+        "azimuth_offset": (-5, 5),
+        "elevation_offset": (-5, 5),
+        "mass_factor": (0.5, 2),
+    }
+    lengths = {"pivot_offset": 3, "tray_offset": 2}
+    known = {*ranges, *lengths, "background"}
+    for key in sorted(known - parameters.keys()):
+        raise ValueError(f"condition.parameters.{key} is missing")
+    for key in sorted(parameters.keys() - known):
+        raise ValueError(f"condition.parameters.{key} is unknown (known: {', '.join(sorted(known))})")
+    for key, (low, high) in ranges.items():
+        if not _number(parameters[key]) or not low <= parameters[key] <= high:
+            raise ValueError(f"condition.parameters.{key}: {parameters[key]!r} is not a number from {low} to {high}")
+    for key, count in lengths.items():
+        value = parameters[key]
+        if not (
+            isinstance(value, list | tuple)
+            and len(value) == count
+            and all(_number(v) and abs(v) <= 0.02 for v in value)
+        ):
+            raise ValueError(f"condition.parameters.{key}: {value!r} is not {count} lengths of at most 0.02 m")
+    if parameters["background"] not in look.BACKGROUNDS:
+        raise ValueError(
+            f"condition.parameters.background: {parameters['background']!r} is not one of {', '.join(look.BACKGROUNDS)}"
+        )
+    px, py, pz = (float(a + b) for a, b in zip(g.PIVOT, parameters["pivot_offset"], strict=True))
+    tx, ty = (float(v) for v in parameters["tray_offset"])
+    return Realized(
+        stiffness=float(parameters["stiffness"]),
+        azimuth=math.radians(parameters["azimuth_offset"]),
+        elevation=g.START_ELEVATION + math.radians(parameters["elevation_offset"]),
+        pivot=(px, py, pz),
+        pick=(g.PICK[0] + tx, g.PICK[1] + ty, g.PICK[2]),
+        mass_factor=float(parameters["mass_factor"]),
+    )
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _projectiles(scene: Scene, realized: Realized) -> str:
+    """The first projectile lies in the barrel before the pusher, the others one behind the other in the tray."""
+    out = []
+    distance = 0.0
+    for index, name in enumerate(projectile_names(scene)):
+        kind = projectile(scene, index)
+        radius = kind["radius"]
+        if index == 0:
+            local = [g.REST + g.PUSHER_FRONT + radius + 0.001, 0, mechanism.centre_height(radius) + 1e-4]
+            place = np.asarray(realized.pivot) + realized.barrel_rotation() @ local
+        else:
+            distance += radius
+            place = mechanism.tray_position(realized, radius, distance)
+            distance += radius + 2e-4
+        out.append(
+            f'<body name="{name}" pos="{" ".join(f"{v:.9g}" for v in place)}"><freejoint name="{name}"/>'
+            f'<geom name="{name}" type="sphere" size="{radius}" mass="{kind["mass"] * realized.mass_factor:.9g}" '
+            f'condim="6" friction=".6 .002 .0005" material="{scene.projectiles[index]}"/></body>'
+        )
+    return "".join(out)
+
+
+def sensors(scene: Scene, built: dict[str, Built]) -> str:
+    """Contact sensors, computed by the engine at every physics step. Layout: see ``SensorViews``."""
+    out = []
+    for arm in g.ARMS:
+        for body in BODIES + FINGERS:
+            out.append(f'<contact body1="{arm}_{body}" data="force" reduce="maxforce" num="1"/>')
+    out.append('<contact subtree1="left_link0" subtree2="right_link0" data="force" reduce="maxforce" num="1"/>')
+    for arm in g.ARMS:
+        out.append(f'<contact subtree1="{arm}_link0" data="dist" reduce="mindist" num="1"/>')
+    for element in built.values():
+        if element.shards:
+            for name in projectile_names(scene):
+                out.append(f'<contact geom1="{name}" geom2="{element.name}" data="force" reduce="netforce" num="1"/>')
+    return "".join(out)
+
+
+def mjcf(scene: Scene, realized: Realized, background: str) -> tuple[str, dict[str, Built]]:
+    """The whole model as MJCF, and what each element became."""
+    builder = Builder(scene)
+    arms = "".join(panda.arm(f"{arm}_", g.ARM_BASE[arm], index) for index, arm in enumerate(g.ARMS))
+    prefixes = [f"{arm}_" for arm in g.ARMS]
+    text = f"""<mujoco model="launcher">
+<compiler angle="radian"/>
+<option timestep="{g.PHYSICS_DT}" integrator="implicitfast" cone="elliptic" impratio="10" solver="Newton">
+ <flag sleep="enable"/></option>
+<visual>{look.visual(background)}</visual>
+<default><geom solref=".005 1" solimp=".95 .99 .001"/>{panda.defaults()}{mechanism.defaults()}</default>
+<asset>{look.assets(background)}{panda.assets()}{"".join(builder.assets)}</asset>
+<worldbody>{look.lights(background)}{look.cameras()}
+<geom name="floor" type="plane" size="12 12 .1" material="floor" friction=".6 .02 .002" condim="6"/>
+{mechanism.body(realized)}{arms}{_projectiles(scene, realized)}{"".join(builder.bodies)}</worldbody>
+<contact>{"".join(panda.exclusions(p) for p in prefixes)}</contact>
+<tendon>{"".join(panda.tendons(p) for p in prefixes)}</tendon>
+<equality>{mechanism.equalities()}{"".join(panda.equalities(p) for p in prefixes)}</equality>
+<actuator>{"".join(panda.actuators(p) for p in prefixes)}</actuator>
+<sensor>{sensors(scene, builder.built)}</sensor>
+</mujoco>"""
+    return text, builder.built
+
+
+def compile_scene(scene: Scene, realized: Realized, background: str, source: str = "scene") -> Compiled:
+    """Compile. Raises SceneError when MuJoCo refuses the model."""
+    text, built = mjcf(scene, realized, background)
+    try:
+        model = mujoco.MjModel.from_xml_string(text)
+    except ValueError as error:
+        raise SceneError(f"{source}: {error}") from None
+    return Compiled(model, scene, realized, built, projectile_names(scene))
