@@ -1,7 +1,7 @@
 """A small real environment for the gateway's tests: a mass on a rail, pushed by a force (a 1-D double integrator).
 
 Goal: stand within 0.05 m of x = 1 m, slower than 0.05 m/s, for 5 control steps. Rule: never behind x = -1 m. The
-condition's parameters select what a test needs: ``components`` of the action, ``busy_s`` of CPU per step, and ``fault``
+condition's parameters select what a test needs: ``components`` of the action, ``work`` (matrix products per step), and ``fault``
 with ``fault_at`` (``sanity``, ``error``, ``create``, ``early``, ``read``, ``print``, ``hang``, ``exit``).
 """
 
@@ -36,7 +36,7 @@ class Slider:
         self.parameters = parameters
         self.components = parameters.get("components", 2)
         self.fault, self.fault_at = parameters.get("fault"), parameters.get("fault_at", 0)
-        self.busy_s = parameters.get("busy_s", 0.0)
+        self.work, self.matrix = parameters.get("work", 0), np.ones((64, 64))
         self.x, self.v, self.steps, self.held = 0.0, 0.0, 0, 0
         self.verdict: Judgement | None = None
         self.log: list[dict[str, Any]] = []
@@ -71,10 +71,8 @@ class Slider:
     def apply(self, action: np.ndarray) -> list[Event]:
         if self.fault and self.steps >= self.fault_at:
             self._fail()
-        if self.busy_s:
-            end = time.perf_counter() + self.busy_s
-            while time.perf_counter() < end:
-                pass
+        for _ in range(self.work):
+            self.matrix @ self.matrix
         self.v += float(action[0]) * self.control_dt * 10
         self.x += self.v * self.control_dt
         self.steps += 1

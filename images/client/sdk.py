@@ -140,7 +140,8 @@ class Client:
 
     def check(self, actions: Any) -> np.ndarray:
         """The actions as float64 (n, dim), inside their limits. Raises ActionError naming component, value, limits."""
-        self.describe()
+        if self._description is None:
+            self.describe()
         try:
             array = np.array(actions, dtype=np.float64, ndmin=2)
         except (TypeError, ValueError) as error:
@@ -255,8 +256,7 @@ def _decode(data: Attachment) -> Any:
     from PIL import Image  # here, because programs without pictures start faster without it
 
     image = Image.open(io.BytesIO(bytes(data)))
-    image.load()
-    return image
+    return image.convert("RGB")
 
 
 def _arrays(parts: Mapping[str, Attachment]) -> dict[str, np.ndarray]:

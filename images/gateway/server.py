@@ -11,6 +11,7 @@ import contextlib
 import os
 import select
 import socket
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -20,6 +21,7 @@ MAX_CONNECTIONS = 16
 MAX_HEADER = 256 << 10  # bytes of a request's header
 MAX_REQUEST = 24 << 20  # bytes of a request's attachments: 100,000 actions of 30 components
 CHUNK = 64 << 10
+LINGER_S = 0.0002
 REMEMBERED_ID = 1 << 53  # an id is echoed when every language can hold it
 
 Answer = Callable[[Mapping[str, Any], Mapping[str, Attachment]], Frame]
@@ -71,6 +73,7 @@ class Server:
         self._wake = wake
         self._woken = woken
         self._connections: dict[int, Connection] = {}
+        self._lingering = False
         self._chunk = bytearray(CHUNK)
         self._poll = select.poll()
         self._poll.register(listener, select.POLLIN)
@@ -78,7 +81,7 @@ class Server:
 
     def run(self) -> None:
         while True:
-            for descriptor, event in self._poll.poll():
+            for descriptor, event in self._ready():
                 connection = self._connections.get(descriptor)
                 if connection is not None:
                     self._serve(connection, event)
@@ -88,6 +91,21 @@ class Server:
                     self._accept()
                 if not self._woken():
                     return
+
+    def _ready(self) -> list[tuple[int, int]]:
+        """The next events. A client that steps in a tight loop comes back within :data:`LINGER_S`; sleeping in between
+        costs two wake-ups of a halted processor per call (measured: 85 to 300 us, against 20 us when lingering). The
+        yield leaves the processor to anything else that can run, and the first miss ends it."""
+        if self._lingering:
+            deadline = time.perf_counter() + LINGER_S
+            while time.perf_counter() < deadline:
+                if ready := self._poll.poll(0):
+                    return ready
+                os.sched_yield()
+        asleep = time.perf_counter()
+        ready = self._poll.poll()
+        self._lingering = time.perf_counter() - asleep < LINGER_S
+        return ready
 
     def _accept(self) -> None:
         with contextlib.suppress(OSError):  # the client has gone already

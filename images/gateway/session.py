@@ -175,8 +175,8 @@ class Session:
         Returns the fault of the first illegal action when the episode came to it."""
         environment, meter, recorder = self._environment, self.meter, self._recorder
         tick = self._supervisor.tick
-        legal = ((actions >= self._low) & (actions <= self._high)).all(axis=1)
-        count = len(actions) if legal.all() else int(legal.argmin())
+        legal = (actions >= self._low) & (actions <= self._high)
+        count = len(actions) if legal.all() else int(legal.all(axis=1).argmin())
         for index, action in enumerate(actions[:count]):
             reason = tick(meter)
             if reason is not None:
