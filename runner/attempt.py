@@ -23,8 +23,9 @@ from runner.errors import RunStopped
 from runner.halt import Halt
 from runner.links import SandboxLink
 from runner.plan import Slot
-from runner.record import Course, Ending, Identity, make_record
+from runner.record import CLAUSE_TEXT, Course, Ending, Identity, make_record
 from runner.runtimes.base import EngineGone, Exit, Pair, Role, Runtime
+from runner.schedule import Taken
 from runner.settings import attempt_seed
 from runner.startup import CannotStart, Started, pair_request, start, start_spec
 from runner.store.artifacts import AttemptFolder
@@ -45,6 +46,7 @@ class AttemptView:
     """What the progress display shows of a running attempt. Written by its thread, read by the display."""
 
     slot: Slot
+    ordinal: int = 1
     phase: str = "opening"
     opened: float = field(default_factory=time.monotonic)
     began: bool = False
@@ -67,18 +69,18 @@ class Services:
     gpus: bool = False
 
 
-def run_attempt(services: Services, slot: Slot, ordinal: int, resume: str | None, view: AttemptView) -> AttemptRecord:
-    """Run one attempt at a slot; ``resume`` is the id of one that was opened there and had not begun.
+def run_attempt(services: Services, taken: Taken, view: AttemptView) -> AttemptRecord:
+    """Run one attempt at the slot that was taken.
 
     Raises Cancelled, EngineGone (slot left open), RunStopped (disk), StoreError.
     """
     check_space(services.store)
-    if resume is None:
-        row = services.store.open_attempt(services.run, *slot.key, services.owner)
+    if taken.resume is None:
+        row = services.store.open_attempt(services.run, *taken.slot.key, services.owner)
     else:
-        row = services.store.resume_attempt(services.run, resume, services.owner)
+        row = services.store.resume_attempt(services.run, taken.resume, services.owner)
     try:
-        return _Attempt(services, slot, ordinal, row, view).run()
+        return _Attempt(services, taken, row, view).run()
     finally:
         view.phase = "closed"
         services.store.release_lease(services.run, row.id, services.owner)
@@ -95,8 +97,9 @@ def check_space(store: Store) -> None:
 
 
 class _Attempt:
-    def __init__(self, services: Services, slot: Slot, ordinal: int, row: AttemptRow, view: AttemptView) -> None:
-        self.services, self.slot, self.ordinal, self.row, self.view = services, slot, ordinal, row, view
+    def __init__(self, services: Services, taken: Taken, row: AttemptRow, view: AttemptView) -> None:
+        self.services, self.slot, self.ordinal, self.row, self.view = services, taken.slot, taken.ordinal, row, view
+        slot = taken.slot
         self.opened = time.monotonic()
         self.folder: AttemptFolder = services.store.attempt_folder(services.run, row.id)
         self.usage = Usage()
@@ -147,6 +150,9 @@ class _Attempt:
         ending = supervisor.run()
         self._phase("recording")
         ending.files["describe.json"] = canonical(ready["describe"])
+        disclosed = {clause["id"]: clause["text"] for clause in ready["describe"].get("clauses", ())}
+        if ending.clause in disclosed:
+            ending.data[CLAUSE_TEXT] = disclosed[ending.clause]
         wall_s = time.monotonic() - zero
         success_wall_s = ending.success_at - zero if ending.success_at is not None else None
         return ending, self._course(started, began_at, wall_s, success_wall_s)

@@ -26,22 +26,29 @@ class Halt:
 
 
 @contextmanager
-def signals(halt: Halt, say: Callable[[str], None], running: Callable[[], int]) -> Iterator[None]:
-    """Ctrl-C once drains, twice abandons; SIGTERM and SIGHUP abandon. Only in the main thread."""
+def signals(halt: Halt, say: Callable[[str], None], running: Callable[[], int | None]) -> Iterator[None]:
+    """Ctrl-C once drains, twice abandons; SIGTERM and SIGHUP abandon. Only in the main thread.
+
+    ``running()`` is None before the first attempt may open: there is nothing to end then, and Ctrl-C is the usual one.
+    """
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:
         halt.signalled = True
+        count = running()
+        if count is None:
+            raise KeyboardInterrupt
         if halt.draining.is_set():
             halt.abandon()
             say("stopping now: running episodes are closed as interrupted")
             return
         halt.drain()
-        count = running()
         episodes = f"{count} running episode{'s' * (count != 1)}"
         say(f"stopping: {episodes} will end first; Ctrl-C again closes them as interrupted" if count else "stopping")
 
     def terminate(_number: int, _frame: FrameType | None) -> None:
         halt.signalled = True
+        if running() is None:
+            raise KeyboardInterrupt
         halt.abandon()
 
     handlers = {signal.SIGINT: interrupt, signal.SIGTERM: terminate, signal.SIGHUP: terminate}

@@ -16,6 +16,8 @@ from runner.plan import Planned
 from runner.runtimes.base import RuntimeFacts
 from runner.store.text import now, storable, storable_text
 
+CLAUSE_TEXT = "clause_text"  # key of a violation's data: the clause as it was disclosed
+
 
 @dataclass
 class Ending:

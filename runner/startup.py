@@ -19,7 +19,6 @@ from runner.plan import Planned, Slot
 from runner.runtimes.base import EngineGone, Limits, Pair, PairRequest, Runtime, StartFailed
 
 READY_S = 300.0  # loading a scene takes a second in MuJoCo and up to minutes in a GPU simulator that compiles shaders
-DEAD_MAN_S = 120.0  # the pair's own limit lies this far behind the supervisor's, which ends every attempt that it can
 STATE_HZ = 25.0  # samples per simulated second: a smooth replay, about 3 MB for the longest launcher episode
 
 
@@ -48,7 +47,7 @@ class Started:
 
 def pair_request(manifests: Manifests, run: str, planned: Planned, info: AgentInfo, gpus: bool) -> PairRequest:
     """Which pair an environment and an agent need, with the limits of their images."""
-    wall_s = planned.budgets.wall_s + DEAD_MAN_S
+    wall_s = planned.budgets.wall_s
 
     def limits(row: Any) -> Limits:
         return Limits(row.memory, row.cpus, row.pids, row.tmp, wall_s)

@@ -1,0 +1,5 @@
+"""``python -m runner.cli``: the same as ``assay``."""
+
+from runner.cli import main
+
+main()

@@ -1,0 +1,164 @@
+"""``assay evaluate``: the main job."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from runner.errors import AssayError, BadInput
+
+if TYPE_CHECKING:
+    from runner.evaluate import Evaluation
+    from runner.store.store import Run
+
+BOARDS = ("ep",)
+RUNTIMES = ("auto", "docker", "bubblewrap", "process")
+LEVELS = ("L0", "L1", "L2", "L3")
+FORMATS = ("table", "json", "csv", "markdown")
+INTERRUPTED = 130
+
+
+@click.command("evaluate")
+@click.option("--model", help="A baseline (reference, random, noop) or a model name; without it baselines are listed.")
+@click.option("--agent", help="How a model acts; a baseline is its own agent.")
+@click.option("--board", default="ep", show_default=True)
+@click.option("--subset", default="ep-launch", show_default=True, help="smoke is three scenes, full all 410.")
+@click.option("--tasks", help="Comma-separated ids or globs within the subset: own rates, never a headline.")
+@click.option("--protocol", default="pass2", show_default=True, help="pass2 or single.")
+@click.option("--profile", default="embedded", show_default=True, help="embedded or native.")
+@click.option("--level", help="Access level L0 to L3 [default: L0; a baseline has its own].")
+@click.option("--grants", help="Comma-separated tool grants.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Base seed.")
+@click.option("--runtime", default="auto", show_default=True, help=f"{', '.join(RUNTIMES)}.")
+@click.option("--jobs", type=int, default=1, show_default=True, help="Attempts in parallel.")
+@click.option("--run", "run_name", help="Name of the run; the same name goes on [default: from the settings].")
+@click.option("--temperature", type=float, help="Of a model.")
+@click.option("--effort", help="Reasoning effort of a model.")
+@click.option("--base-url", help="Address of a model's API.")
+@click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True)
+@click.option("--gpus", is_flag=True, help="Ask the Engine for GPUs.")
+def command(model: str | None, form: str, **options: Any) -> int:
+    """Evaluate an agent on a subset. The same command goes on with a run that stopped."""
+    if model is None:
+        _list_baselines()
+        return 0
+    evaluation, progress = _prepare(model, options)
+    from runner.halt import signals
+
+    error: AssayError | None = None
+    with progress, signals(evaluation.halt, progress.say, evaluation.running):
+        try:
+            run = evaluation.run()
+        except AssayError as caught:
+            error = caught
+            found = evaluation.store.find_run(evaluation.name)
+            if found is None or isinstance(caught, BadInput):
+                raise
+            run = found
+    return _finish(evaluation, run, form, error)
+
+
+def _list_baselines() -> None:
+    from runner.agents.registry import BASELINES, MODEL_AGENTS
+
+    click.echo("MODEL names what is evaluated. Baselines, which need no key:")
+    for name, (_, text) in BASELINES.items():
+        click.echo(f"  {name:<10} {text}")
+    if not MODEL_AGENTS:
+        click.echo("Agents for models come in a later release.")
+    click.echo("\nExamples:")
+    click.echo("  make evaluate MODEL=reference SUBSET=smoke")
+    click.echo("  assay evaluate --model random --tasks 'marble/dual-panda/A007' --jobs 2")
+
+
+def _prepare(model: str, options: dict[str, Any]) -> tuple[Evaluation, Any]:
+    """Check every choice before anything is started. Raises BadInput or ManifestError."""
+    _check(options)
+    from manifests.load import load
+    from runner.agents.registry import AgentRequest, Parameters, make_agent
+    from runner.cli.common import console, open_store
+    from runner.evaluate import Evaluation
+    from runner.plan import plan
+    from runner.progress import Progress
+    from runner.settings import Choices, default_name
+
+    parameters = Parameters(options["temperature"], options["effort"], options["base_url"])
+    grants = _split(options["grants"])
+    agent = make_agent(AgentRequest(model, options["agent"], options["level"], grants, parameters))
+    choices = Choices(
+        model=model,
+        board=options["board"],
+        subset=options["subset"],
+        tasks=options["tasks"],
+        protocol=options["protocol"],
+        profile=options["profile"],
+        seed=options["seed"],
+        runtime=options["runtime"],
+        gpus=options["gpus"],
+        agent=options["agent"],
+        level=options["level"],
+        grants=grants,
+        parameters=parameters.given(),
+    )
+    manifests = load()
+    planned = plan(manifests, choices, agent.info)
+    store = open_store()
+    name = options["run_name"] or default_name(choices, agent.info)
+    progress = Progress(console(error=True), models=agent.info.kind == "model")
+
+    def make_runtime() -> Any:
+        from runner.runtimes.select import select
+
+        return select(choices.runtime, agent.info, store.home, progress.say)
+
+    evaluation = Evaluation(store, manifests, choices, agent, planned, name, options["jobs"], make_runtime, progress)
+    _announce(evaluation, progress)
+    return evaluation, progress
+
+
+def _check(options: dict[str, Any]) -> None:
+    """The choices that need no manifest."""
+    if options["board"] not in BOARDS:
+        raise BadInput(f"board {options['board']!r} is not one of {', '.join(BOARDS)}")
+    if options["runtime"] not in RUNTIMES:
+        raise BadInput(f"runtime {options['runtime']!r} is not one of {', '.join(RUNTIMES)}")
+    if options["level"] not in (None, *LEVELS):
+        raise BadInput(f"level {options['level']!r} is not one of {', '.join(LEVELS)}")
+    if options["jobs"] < 1:
+        raise BadInput(f"jobs {options['jobs']}: give the number of attempts to run at once, 1 or more")
+    if options["seed"] < 0:
+        raise BadInput(f"seed {options['seed']}: give a base seed from 0")
+
+
+def _announce(evaluation: Evaluation, progress: Any) -> None:
+    """What will run, and what of it cannot run here and stays missing."""
+    planned = evaluation.planned
+    here = sum(item.reason is None for item in planned)
+    conditions = sum(len(item.conditions) for item in planned)
+    progress.say(f"run {evaluation.name}: {here} of {len(planned)} environments, {conditions} conditions")
+    reasons: dict[str, list[str]] = {}
+    for item in planned:
+        if item.reason is not None:
+            reasons.setdefault(item.reason, []).append(item.environment_id)
+    for reason, names in reasons.items():
+        listed = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+        progress.say(f"missing here: {listed}: {reason}")
+
+
+def _finish(evaluation: Evaluation, run: Run, form: str, error: AssayError | None) -> int:
+    """The result, then why the run stopped if it did. Returns the exit status."""
+    from runner.cli.score import show
+    from runner.score import score_run
+
+    result = score_run(evaluation.store, run, evaluation.manifests)
+    show(result, form)
+    if error is not None:
+        raise error
+    if result["ledger"]["unknown_causes"]:
+        return 1
+    return INTERRUPTED if evaluation.halt.signalled else 0
+
+
+def _split(text: str | None) -> tuple[str, ...] | None:
+    return None if text is None else tuple(part.strip() for part in text.split(",") if part.strip())

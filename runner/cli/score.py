@@ -1,0 +1,92 @@
+"""``assay score``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from runner.errors import BadInput
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+FORMATS = ("table", "json", "csv", "markdown")
+
+
+@click.command("score")
+@click.argument("run", required=False)
+@click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True)
+@click.option("--by", multiple=True, help="A breakdown: suite, type, split, subset, embodiment, condition, task ...")
+@click.option("--ledger", type=click.Path(path_type=Path), help="Score a ledger CSV instead of a run.")
+@click.option("--subset", help="With --ledger: the subset that was planned.")
+@click.option("--protocol", help="With --ledger: the protocol.")
+def command(
+    run: str | None, form: str, by: tuple[str, ...], ledger: Path | None, subset: str | None, protocol: str | None
+) -> int:
+    """Compute the numbers of RUN from its records, or of a ledger file."""
+    from manifests.load import load
+
+    dimensions = _dimensions(by)
+    if ledger is not None:
+        if run is not None:
+            raise BadInput(f"run {run!r} and --ledger {ledger}: give one of them")
+        result = _score_file(ledger, subset or "ep-100", protocol or "pass2", dimensions)
+    else:
+        from runner.cli.common import find_run, open_store
+        from runner.score import score_run
+
+        if run is None:
+            raise BadInput("run: name one (`assay runs` lists them), or give --ledger FILE")
+        if subset or protocol:
+            raise BadInput("subset and protocol of a run are those that it was begun with; leave them out")
+        store = open_store()
+        result = score_run(store, find_run(store, run), load(), dimensions)
+    show(result, form)
+    return 1 if result["ledger"]["unknown_causes"] else 0
+
+
+def show(result: dict[str, Any], form: str) -> None:
+    """Print a result on stdout in the form that was asked for."""
+    from runner import report
+    from runner.cli.common import console
+
+    if form == "json":
+        click.echo(json.dumps(result, indent=2, ensure_ascii=False))
+    elif form == "csv":
+        click.echo(report.as_csv(result), nl=False)
+    elif form == "markdown" or "run" not in result:
+        click.echo(report.as_markdown(result), nl=False)
+    else:
+        report.print_report(console(), result)
+
+
+def _dimensions(by: tuple[str, ...]) -> Sequence[str]:
+    """The breakdowns asked for, or all. Raises BadInput for an unknown one."""
+    from scoring.report import BREAKDOWNS
+    from scoring.rows import DIMENSIONS
+
+    for name in by:
+        if name not in DIMENSIONS:
+            raise BadInput(f"by {name!r} is not one of {', '.join(DIMENSIONS)}")
+    return by or BREAKDOWNS
+
+
+def _score_file(path: Path, subset: str, protocol: str, by: Sequence[str]) -> dict[str, Any]:
+    from manifests.load import load
+    from scoring.ledger import LedgerError, attempts_from_csv
+    from scoring.plan import selection_of
+    from scoring.report import score
+    from scoring.rules import Rules
+
+    manifests = load()
+    selection = selection_of(manifests, subset, profile="native", level="L3")
+    try:
+        attempts = attempts_from_csv(path.read_text(encoding="utf-8"))
+        return score(attempts, selection, Rules(manifests, protocol), by=by)
+    except OSError as error:
+        raise BadInput(f"ledger {path}: {error.strerror}") from None
+    except (LedgerError, UnicodeDecodeError) as error:
+        raise BadInput(f"ledger {path}: {error}") from None

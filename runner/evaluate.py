@@ -1,0 +1,230 @@
+"""One evaluation: recover what the last start left, run what is due, end cleanly whatever happens."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from manifests.load import Manifests
+from manifests.records import AttemptRecord, ImageIdentity
+from runner.agents.base import Agent
+from runner.attempt import AttemptView, Services, run_attempt
+from runner.errors import AssayError, BadInput, RunStopped
+from runner.halt import Halt
+from runner.plan import Planned, budget_labels, versions
+from runner.recover import close_interrupted
+from runner.runtimes.base import EngineGone, Runtime
+from runner.schedule import Schedule, Taken
+from runner.settings import Choices, check_same, run_settings
+from runner.startup import Cancelled, pair_request
+from runner.store.leases import RENEW_S, Owner
+from runner.store.store import Run, Store
+from scoring.rules import Rules
+
+STARTS_IN_A_ROW = 3  # failed starts after which the machine, not the task, is at fault: more would only add candidates
+
+
+class Observer(Protocol):
+    """Who is told what happens (:mod:`runner.progress`). Called from several threads."""
+
+    def say(self, text: str) -> None: ...
+
+    def begin(self, schedule: Schedule, jobs: int) -> None:
+        """The first attempt may open now."""
+
+    def opened(self, view: AttemptView) -> None: ...
+
+    def closed(self, view: AttemptView, record: AttemptRecord | None) -> None:
+        """``record`` is None for an attempt whose slot is taken up again later."""
+
+
+@dataclass
+class Evaluation:
+    """What ``assay evaluate`` was asked for. ``make_runtime`` is called only when something is due."""
+
+    store: Store
+    manifests: Manifests
+    choices: Choices
+    agent: Agent
+    planned: tuple[Planned, ...]
+    name: str
+    jobs: int
+    make_runtime: Callable[[], Runtime]
+    observer: Observer
+    halt: Halt = field(default_factory=Halt)
+    owner: Owner = field(default_factory=Owner.current)
+
+    def __post_init__(self) -> None:
+        if self.jobs < 1:
+            raise BadInput(f"jobs {self.jobs}: give the number of attempts to run at once, 1 or more")
+        self.views: list[AttemptView] = []  # attempts that are running now
+        self.schedule: Schedule | None = None
+        self._failed_starts = 0
+        self._error: BaseException | None = None
+        self._lock = threading.Lock()
+
+    def run(self) -> Run:
+        """Run everything that is due. Raises RunStopped or StoreError when it cannot go on; what is recorded stays."""
+        if not any(item.reason is None for item in self.planned):
+            raise BadInput(
+                f"subset {self.choices.subset}: none of its {len(self.planned)} environments can run here "
+                f"({self.planned[0].environment_id}: {self.planned[0].reason})"
+            )
+        with ExitStack() as stack:
+            stack.callback(self.store.lock(self.name).release)
+            run = self.store.find_run(self.name)
+            if run is not None and not self._open(run):
+                check_same(self.name, *(_typed(settings) for settings in (run.settings, self._settings("", {}))))
+                return run
+            runtime = self.make_runtime()
+            stack.callback(runtime.close)
+            run = self._run(run, runtime)
+            self.store.lease_run(run, self.owner)
+            stack.callback(self.store.release_leases, run, self.owner)
+            for line in runtime.reap():
+                self.observer.say(line)
+            self._recover(run, runtime)
+            stack.enter_context(_Heartbeat(self.store, run, self.owner, self._stop))
+            self._work(run, runtime)
+        if self._error is not None:
+            raise self._error
+        return run
+
+    def _open(self, run: Run) -> bool:
+        """Whether anything is left to do: a due slot or an attempt that began and never closed."""
+        rows = self.store.attempts(run)
+        unclosed = any(row.state == "began" for row in rows)
+        return unclosed or Schedule(self.planned, rows, self._rules()).due > 0
+
+    def _run(self, run: Run | None, runtime: Runtime) -> Run:
+        """The run in the store, made or checked: settings, images and runtime are those that it was begun with."""
+        images: dict[str, tuple[ImageIdentity, ...]] = {}
+        for item in self.planned:
+            if item.reason is None and item.engine not in images:
+                request = pair_request(self.manifests, self.name, item, self.agent.info, self.choices.gpus)
+                images[item.engine] = runtime.prepare(request)
+        settings = self._settings(runtime.facts.name, images)
+        if run is None:
+            return self.store.create_run(self.name, settings)
+        check_same(self.name, run.settings, settings)
+        return run
+
+    def running(self) -> int | None:
+        """How many episodes have begun and not ended; None before the first attempt may open."""
+        return sum(view.began for view in list(self.views)) if self.schedule else None
+
+    def _settings(self, runtime: str, images: dict[str, tuple[ImageIdentity, ...]]) -> dict[str, object]:
+        return run_settings(
+            self.choices,
+            self.agent.info,
+            environments={item.environment_id: item.engine for item in self.planned},
+            budgets=budget_labels(self.manifests, self.planned),
+            runtime=runtime,
+            images=images,
+            versions=versions(),
+        )
+
+    def _recover(self, run: Run, runtime: Runtime) -> None:
+        planned = {item.environment_id: item for item in self.planned}
+        for record in close_interrupted(
+            self.store, run, self.owner, planned, self.manifests, self.agent.info, runtime.facts
+        ):
+            self.observer.say(
+                f"{record.environment_id} c{record.condition}: closed as {record.cause}, left by a killed run"
+            )
+
+    def _work(self, run: Run, runtime: Runtime) -> None:
+        services = Services(
+            self.store, run, self.owner, runtime, self.agent, self.manifests, self.halt, self.choices.gpus
+        )
+        self.schedule = schedule = Schedule(self.planned, self.store.attempts(run), self._rules())
+        self.observer.begin(schedule, self.jobs)
+        workers = [
+            threading.Thread(target=self._worker, args=(services, schedule), name=f"job-{number}")
+            for number in range(min(self.jobs, schedule.planned))
+        ]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            while worker.is_alive():  # with a timeout, so that the main thread handles signals meanwhile
+                worker.join(0.2)
+
+    def _worker(self, services: Services, schedule: Schedule) -> None:
+        while (taken := schedule.take(self.halt.draining.is_set)) is not None:
+            try:
+                self._attempt(services, schedule, taken)
+            except BaseException as error:
+                self._stop(error)
+                return
+
+    def _attempt(self, services: Services, schedule: Schedule, taken: Taken) -> None:
+        view = AttemptView(taken.slot, taken.ordinal)
+        self.views.append(view)
+        record: AttemptRecord | None = None
+        self.observer.opened(view)
+        try:
+            record = run_attempt(services, taken, view)
+            schedule.closed(taken.slot, record)
+        except Cancelled:
+            schedule.left(taken.slot)
+        except EngineGone as error:
+            schedule.left(taken.slot)
+            raise RunStopped(f"{error}; what is recorded is kept, the same command goes on") from None
+        finally:
+            self.views.remove(view)
+            self.observer.closed(view, record)
+        if record is not None:
+            self._count_start(record)
+
+    def _count_start(self, record: AttemptRecord) -> None:
+        with self._lock:
+            failed = record.incident == "candidate" and record.began_at is None
+            self._failed_starts = self._failed_starts + 1 if failed else 0
+            if self._failed_starts >= STARTS_IN_A_ROW:
+                raise RunStopped(
+                    f"{STARTS_IN_A_ROW} attempts in a row could not start, the last one: {record.text}: mend that, "
+                    "then run the same command"
+                )
+
+    def _stop(self, error: BaseException) -> None:
+        """End the run for ``error``; the first one is what the user sees."""
+        with self._lock:
+            self._error = self._error or error
+        self.halt.drain()
+
+    def _rules(self) -> Rules:
+        return Rules(self.manifests, self.choices.protocol)
+
+
+class _Heartbeat:
+    """Renews the leases of this process until the block ends."""
+
+    def __init__(self, store: Store, run: Run, owner: Owner, stop: Callable[[BaseException], None]) -> None:
+        self._store, self._run, self._owner, self._stop = store, run, owner, stop
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._beat, name="leases", daemon=True)
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._thread.join()
+
+    def _beat(self) -> None:
+        while not self._done.wait(RENEW_S):
+            try:
+                if not self._store.renew_leases(self._run, self._owner):
+                    self._stop(RunStopped(f"run {self._run.name}: another machine has taken it over"))
+                    return
+            except AssayError as error:
+                self._stop(error)
+                return
+
+
+def _typed(settings: dict[str, object]) -> dict[str, object]:
+    """Settings without what only a prepared runtime knows."""
+    return {key: value for key, value in settings.items() if key not in ("runtime", "images")}
