@@ -171,6 +171,7 @@ def _statement(authored: scene.Scene) -> str:
     lines.append(
         f"You have {len(authored.projectiles)} projectiles in this order: {ammunition}; the first is loaded. "
         "For every shot: release the brake, turn the wheels to aim and let them rest, set the brake, draw the spring "
-        "until it latches, load a projectile unless one is seated, press the trigger. Only the arms' fingers may touch things."
+        "until it latches, load a projectile unless one is seated, press the trigger. "
+        "Only the arms' fingers may touch things."
     )
     return " ".join(lines)
