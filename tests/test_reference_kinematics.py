@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import types
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from images.client.results import Terminal
+from images.client.results import Observation, StepResult, Terminal
 from images.reference.motion import SENSE, TICK, Arm, Crew, Terminated
 from images.reference.panda import JOINT_RANGE, PandaArm, rotation_about, rotation_vector
 
@@ -130,12 +128,11 @@ class Recorder:
         self.batches.append(len(actions))
         self.time += len(actions)
         terminal = Terminal("simulated_time", None, None, "out of time") if self.time >= self.last else None
-        return types.SimpleNamespace(
-            applied=len(actions), events=[], terminal=terminal, fields={"clock": self.time} if fields else {}
-        )
+        fields = {"clock": self.time} if fields else {}
+        return StepResult(len(actions), 0.02 * self.time, self.time, {}, [], terminal, fields)
 
     def observe(self, fields=()):
-        return types.SimpleNamespace(fields={"clock": self.time})
+        return Observation({"clock": self.time}, [], 0.02 * self.time, self.time, None)
 
 
 def test_programs_run_in_parallel_and_a_reading_sends_exactly_what_came_before_it():

@@ -47,8 +47,8 @@ class Arm:
 
     ``lag`` (s) is the damping over the stiffness of the joint servos: the command leads by ``lag`` times the joint
     velocity, which cancels the servo's lag. ``offset`` (m) is added to the commanded position and approaches
-    ``offset_goal`` slowly, so that a correction never jerks a grasped object. ``low`` and ``high`` bound the command (8,), ``speed`` the
-    speed of each joint (rad/s): a faster path is followed late rather than fast.
+    ``offset_goal`` slowly, so that a correction never jerks a grasped object. ``low`` and ``high`` bound the command
+    (8,), ``speed`` (7,) the speed of each joint (rad/s): a faster path is followed late rather than fast.
     """
 
     OFFSET_RATE = 0.0004  # m per control step
@@ -119,25 +119,40 @@ class Arm:
 
 
 class Crew:
-    """Arms that act together through one session. ``world`` holds the field values last read."""
+    """Arms that act together through one session.
 
-    def __init__(self, session: Session, arms: Sequence[Arm], fields: Sequence[str], batch: int = 25) -> None:
-        self.session, self.arms, self.fields, self.batch = session, list(arms), list(fields), batch
+    ``world`` holds the values of the watched fields as last read, ``time`` (s) when that was; ``events`` collects what
+    the replies told. ``batch`` is the largest number of actions in one call.
+    """
+
+    def __init__(self, session: Session, arms: Sequence[Arm], fields: Sequence[str] = (), batch: int = 25) -> None:
+        self.session, self.arms, self.batch = session, list(arms), batch
         self.world: dict[str, Array] = {}
+        self.time = 0.0
         self.events: list[Event] = []
         self.actions = 0
         self.calls = 0
+        self._fields = list(fields)
         self._pending: list[Array] = []
         self._fresh = False
 
+    def watch(self, fields: Sequence[str]) -> None:
+        """Read these fields whenever a program senses."""
+        self._fields, self._fresh = list(fields), False
+
     def sense(self) -> dict[str, Array]:
-        """Send what is pending and return the present field values."""
+        """Send what is pending and return the present values of the watched fields."""
         if self._pending:
-            self._send(self.fields)
+            self._send(self._fields)
         elif not self._fresh:
-            self.calls += 1
-            self._update(self.session.observe(fields=self.fields))
+            self._update(self._observe(self._fields))
         return self.world
+
+    def read(self, fields: Sequence[str]) -> dict[str, Array]:
+        """Send what is pending and return the present values of other fields, once."""
+        if self._pending:
+            self._send(self._fields)
+        return self._observe(fields).fields
 
     def run(self, programs: dict[str, Program]) -> dict[str, Any]:
         """Drive the programs in parallel to their ends and return what each returned. Arms that no program moves
@@ -169,6 +184,12 @@ class Crew:
         if fields:
             self._update(reply)
 
+    def _observe(self, fields: Sequence[str]) -> Observation:
+        self.calls += 1
+        reply = self.session.observe(fields=fields)
+        if reply.terminal is not None:
+            raise Terminated(reply.terminal)
+        return reply
+
     def _update(self, reply: Observation | StepResult) -> None:
-        self.world = dict(reply.fields)
-        self._fresh = True
+        self.world, self.time, self._fresh = reply.fields, reply.simulated_s, True

@@ -1,4 +1,4 @@
-"""The search for an aim: which elevation, draw and azimuth hit one box first, and keep hitting it when a little is off."""
+"""The search for an aim: the elevation, draw and azimuth that hit one box first, also when a little is off."""
 
 from __future__ import annotations
 

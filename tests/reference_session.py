@@ -1,0 +1,77 @@
+"""The SDK's client over a gateway session in this process: the same checks and replies, without a socket."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from images import mujoco
+from images.client.results import Terminal
+from images.client.sdk import Client
+from images.client.wire import encode
+from images.gateway.session import Meter, Session
+from images.gateway.spec import parse_spec
+from images.reference import solve
+
+CONDITIONS = Path(__file__).parent.parent / "manifests" / "launcher_conditions.json"
+
+
+class Unattended:
+    """A host that never stops the episode."""
+
+    def acted(self) -> None: ...
+
+    def tick(self, meter: Meter) -> str | None:
+        return None
+
+
+class InProcess(Client):
+    """``environment_s`` counts the CPU seconds of the session, ``sent`` keeps the actions."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__("in process")
+        self.session, self.environment_s = session, 0.0
+        self.sent: list[np.ndarray] = []
+
+    def _call(self, request: dict[str, Any], attachments: Any, repeatable: bool) -> Any:
+        self._next_id += 1
+        request["v"], request["id"] = 1, self._next_id
+        encode(request, attachments)
+        if attachments:
+            self.sent.append(attachments["actions"].copy())
+        started = time.process_time()
+        try:
+            return self.session.answer(request, attachments or {})
+        finally:
+            self.environment_s += time.process_time() - started
+
+
+def condition(case: str, index: int) -> dict[str, Any]:
+    """One of the four prescribed initial conditions."""
+    return json.loads(CONDITIONS.read_text())["environments"][f"marble/dual-panda/{case}"][index]
+
+
+def open_session(case: str, parameters: dict[str, Any], level: str = "L3") -> Session:
+    raw = {
+        "attempt": "a-1",
+        "environment_id": f"marble/dual-panda/{case}",
+        "mode": "loaded",
+        "condition": {"index": 0, "parameters": parameters},
+        "base_seed": 0,
+        "level": level,
+        "grants": ["reference-kit"],
+        "budget": {"actions": 7500, "simulated_s": 150.0},
+        "pictures": False,
+        "record": {"state_hz": 10},
+    }
+    return Session(mujoco.create(raw), parse_spec(raw), Unattended())
+
+
+def run_reference(case: str, parameters: dict[str, Any]) -> tuple[Terminal, InProcess, list[str]]:
+    """One episode of the reference agent: how it ended, the client with its counts, and what the agent reported."""
+    client, lines = InProcess(open_session(case, parameters)), []
+    return solve(client, lines.append), client, lines
