@@ -1,0 +1,73 @@
+"""Which runtime a run gets, and why: ``--runtime auto|docker|bubblewrap|process``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from runner.runtimes.base import Runtime, RuntimeUnavailable
+
+RUNTIMES = ("auto", "docker", "bubblewrap", "process")
+_NOT_OFFICIAL = "not official"
+
+
+def select(
+    name: str,
+    *,
+    trusted: bool,
+    jobs: int,
+    locks: Path,
+    build: bool = True,
+    say: Callable[[str], None] = print,
+) -> Runtime:
+    """The runtime ``name``, or the best that works here for ``auto``; ``facts.why`` is one line that says why.
+
+    ``trusted`` is whether the agent is one of this repository: only such an agent runs as a plain process. ``locks`` is
+    the run-lock folder, ``jobs`` the number of attempts in parallel. Raises RuntimeUnavailable with what to install.
+    """
+    if name not in RUNTIMES:
+        raise RuntimeUnavailable(f"runtime {name!r} is unknown; choose one of {', '.join(RUNTIMES)}")
+    if name == "docker":
+        return _docker("docker: asked for", jobs, locks, build, say)
+    if name == "bubblewrap":
+        return _bubblewrap(f"bubblewrap ({_NOT_OFFICIAL}): asked for", jobs, locks)
+    if name == "process":
+        if not trusted:
+            raise RuntimeUnavailable(
+                "runtime 'process' runs without isolation and only for the baselines of this repository; "
+                "use docker or bubblewrap for this agent"
+            )
+        return _process(f"process ({_NOT_OFFICIAL}, no isolation): asked for", jobs, locks)
+    try:
+        return _docker("docker: an Engine answers", jobs, locks, build, say)
+    except RuntimeUnavailable as error:
+        no_docker = str(error)
+    try:
+        return _bubblewrap(f"bubblewrap ({_NOT_OFFICIAL}): {no_docker}", jobs, locks)
+    except RuntimeUnavailable as error:
+        no_bubblewrap = str(error)
+    if trusted:
+        why = f"process ({_NOT_OFFICIAL}, no isolation; fine for a baseline): {no_docker}; {no_bubblewrap}"
+        return _process(why, jobs, locks)
+    raise RuntimeUnavailable(f"no runtime can isolate this agent: {no_docker}; or {no_bubblewrap}")
+
+
+# The imports wait until a runtime is wanted: the Docker SDK alone takes 0.15 s, which `assay --help` must not pay.
+def _docker(why: str, jobs: int, locks: Path, build: bool, say: Callable[[str], None]) -> Runtime:
+    from runner.runtimes.docker import DockerRuntime
+
+    return DockerRuntime(jobs=jobs, locks=locks, why=why, build=build, say=say)
+
+
+def _bubblewrap(why: str, jobs: int, locks: Path) -> Runtime:
+    from runner.runtimes.bubblewrap import BubblewrapLauncher
+    from runner.runtimes.children import ChildRuntime
+
+    return ChildRuntime(BubblewrapLauncher(why), jobs=jobs, locks=locks)
+
+
+def _process(why: str, jobs: int, locks: Path) -> Runtime:
+    from runner.runtimes.children import ChildRuntime
+    from runner.runtimes.process import ProcessLauncher
+
+    return ChildRuntime(ProcessLauncher(why), jobs=jobs, locks=locks)
