@@ -87,11 +87,11 @@ class Kernel:
         ready = dict(self._poll().poll(self._patience()))
         if self._stdin in ready:
             self._read_host()
-        if self._child_ended in ready:
+        self._read_worker(ready)
+        if self._child_ended in ready:  # after reading: a new worker may have the old one's descriptors
             with contextlib.suppress(BlockingIOError):
                 os.read(self._child_ended, CHUNK)
             self._note_ended(processes.reap())
-        self._read_worker(ready)
         interest = self._relay.interest()
         if interest is not None and interest[0] in ready:
             self._relay.advance()

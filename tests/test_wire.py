@@ -1,0 +1,171 @@
+"""Frames: what goes in comes out, and nothing that a peer sends does more than close its own stream."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from images.client.wire import (
+    DTYPES,
+    MAX_HEADER,
+    FrameBuffer,
+    FrameError,
+    StreamError,
+    encode,
+    read_frame,
+)
+
+PROTOCOL_PAGE = Path(__file__).parent.parent / "docs" / "protocol.md"
+
+json_values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**60), 2**60)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+headers = st.dictionaries(st.text().filter(lambda key: key != "attachments"), json_values, max_size=5)
+arrays = st.sampled_from(DTYPES).flatmap(
+    lambda dtype: hnp.arrays(dtype, hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4))
+)
+attachments = st.dictionaries(st.text(), st.binary(max_size=50) | arrays, max_size=4)
+
+
+def reader(data: bytes):
+    stream = io.BytesIO(data)
+
+    def read(size: int) -> bytes:
+        found = stream.read(size)
+        if len(found) < size:
+            raise EOFError
+        return found
+
+    return read
+
+
+@given(headers, attachments, st.data())
+def test_a_frame_comes_out_as_it_went_in_however_it_is_cut(header, parts, data):
+    frame = encode(header, parts)
+    buffer, start = FrameBuffer(), 0
+    result = None
+    while start < len(frame):
+        size = data.draw(st.integers(1, len(frame)))
+        assert result is None
+        buffer.feed(frame[start : start + size])
+        start += size
+        result = buffer.next()
+    assert result is not None
+    for decoded, values in (result, read_frame(reader(frame))):
+        assert decoded == json.loads(json.dumps(header))
+        assert values.keys() == parts.keys()
+        for name, value in parts.items():
+            if isinstance(value, np.ndarray):
+                assert values[name].dtype == value.dtype
+                assert values[name].shape == value.shape
+                np.testing.assert_array_equal(values[name], value)
+            else:
+                assert values[name] == value
+
+
+def test_arrays_of_the_other_byte_order_and_not_contiguous_keep_their_values():
+    values = np.arange(12, dtype=">f8").reshape(3, 4)[:, ::2]
+    _, parts = read_frame(reader(encode({}, {"x": values})))
+    np.testing.assert_array_equal(parts["x"], values)
+
+
+@pytest.mark.parametrize(
+    ("header", "parts", "text"),
+    [
+        ({"x": float("nan")}, {}, "not JSON compliant"),
+        ({}, {"x": np.zeros(2, dtype=np.complex128)}, "attachment x: dtype complex128"),
+        ({"x": "y" * MAX_HEADER}, {}, "over the limit"),
+        ({}, {str(i): b"" for i in range(257)}, "257 attachments"),
+    ],
+)
+def test_what_cannot_be_a_frame_is_refused_when_it_is_made(header, parts, text):
+    with pytest.raises(ValueError, match=text):
+        encode(header, parts)
+
+
+@pytest.mark.parametrize("text", [b"", b"{", b"[]", b"1", b"\xff", b'{"x": NaN}', b'{"x": Infinity}', b"[" * 100_000])
+def test_a_header_that_is_not_an_object_leaves_the_stream_in_step(text):
+    buffer = FrameBuffer()
+    buffer.feed(struct.pack(">I", len(text)) + text + encode({"next": 1}))
+    with pytest.raises(FrameError):
+        buffer.next()
+    assert buffer.next() == ({"next": 1}, {})
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        {"a": 1},
+        "x",
+        [1],
+        [{"name": "a", "kind": "bytes"}],
+        [{"name": "a", "kind": "bytes", "size": -1}],
+        [{"name": "a", "kind": "bytes", "size": True}],
+        [{"name": "a", "kind": "bytes", "size": 1 << 40}],
+        [{"name": 1, "kind": "bytes", "size": 0}],
+        [{"name": "a", "kind": "array", "dtype": "object", "shape": [1], "size": 8}],
+        [{"name": "a", "kind": "array", "dtype": ["float64"], "shape": [1], "size": 8}],
+        [{"name": "a", "kind": "array", "dtype": "float64", "shape": [2], "size": 8}],
+        [{"name": "a", "kind": "array", "dtype": "float64", "shape": [-1, -1], "size": 8}],
+        [{"name": "a", "kind": "array", "dtype": "float64", "shape": [1] * 9, "size": 8}],
+        [{"name": "a", "kind": "array", "dtype": "float64", "shape": 1, "size": 8}],
+        [{"name": "a", "kind": "bytes", "size": 0}] * 2,
+        [{"name": str(i), "kind": "bytes", "size": 0} for i in range(257)],
+        [{"name": "a", "kind": "bytes", "size": json.loads("[" * 900 + "]" * 900)}],
+    ],
+)
+def test_attachments_that_do_not_add_up_end_the_stream(declared):
+    text = json.dumps({"attachments": declared}).encode()
+    with pytest.raises(StreamError):
+        read_frame(reader(struct.pack(">I", len(text)) + text + bytes(100)))
+
+
+def test_limits_are_those_of_the_reader():
+    frame = encode({"x": "y" * 100}, {"a": bytes(1000)})
+    for limits in ((50, 10_000), (1000, 999)):
+        buffer = FrameBuffer(*limits)
+        buffer.feed(frame)
+        with pytest.raises(StreamError):
+            buffer.next()
+
+
+@given(st.binary(max_size=300))
+def test_random_bytes_raise_nothing_but_the_two_errors(data):
+    buffer = FrameBuffer(1000, 1000)
+    buffer.feed(data)
+    try:
+        for _ in range(100):
+            try:
+                if buffer.next() is None:
+                    break
+            except FrameError:
+                continue
+    except StreamError:
+        pass
+
+
+def test_the_example_of_the_protocol_page_is_the_frame_that_it_says():
+    page = PROTOCOL_PAGE.read_text(encoding="utf-8")
+    (digits,) = re.findall(r"```hex request\n(.*?)```", page, flags=re.DOTALL)
+    (text,) = re.findall(r"```json request\n(.*?)\n```", page, flags=re.DOTALL)
+    request = {"v": 1, "id": 7, "op": "step", "fields": ["speed"]}
+    frame = encode(request, {"actions": np.array([[0.5, -0.25]])})
+    assert bytes.fromhex(digits) == frame
+    assert frame[4 : 4 + len(text)] == text.encode()
+    assert struct.unpack(">I", frame[:4]) == (len(text),)
+    assert f"0x{len(text):x} = {len(text)}" in page
