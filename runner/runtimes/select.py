@@ -5,26 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from runner.agents.base import AgentInfo
 from runner.runtimes.base import Runtime, RuntimeUnavailable
 
 RUNTIMES = ("auto", "docker", "bubblewrap", "process")
+LOCKS = "locks"  # folder under the home of the records
 _NOT_OFFICIAL = "not official"
 
 
 def select(
     name: str,
-    *,
-    trusted: bool,
-    jobs: int,
-    locks: Path,
-    build: bool = True,
+    agent: AgentInfo,
+    home: Path,
     say: Callable[[str], None] = print,
+    *,
+    jobs: int = 1,
+    build: bool = True,
 ) -> Runtime:
     """The runtime ``name``, or the best that works here for ``auto``; ``facts.why`` is one line that says why.
 
-    ``trusted`` is whether the agent is one of this repository: only such an agent runs as a plain process. ``locks`` is
-    the run-lock folder, ``jobs`` the number of attempts in parallel. Raises RuntimeUnavailable with what to install.
+    Only a ``trusted`` agent (a baseline of this repository) runs as a plain process. ``home`` holds the run-lock
+    folder, ``jobs`` is the number of attempts in parallel, ``build`` whether missing images are built. Raises
+    RuntimeUnavailable with what to install.
     """
+    locks, trusted = home / LOCKS, agent.trusted
     if name not in RUNTIMES:
         raise RuntimeUnavailable(f"runtime {name!r} is unknown; choose one of {', '.join(RUNTIMES)}")
     if name == "docker":
