@@ -6,8 +6,9 @@ An arm is a prefix (``left_``) in front of every name: bodies ``link0`` .. ``lin
 site ``grip`` between the pads. Joint servos are critically stiff position servos with torque limits, gravity of the
 arm is compensated as the real controller does. The gripper is commanded by its opening in metres.
 
-Collision bits: 1 is everything else, 2 and 4 are the first and the second arm, 8 and 16 their hands. Arms collide
-with the world and with each other; within an arm only the hand collides, with the base and the first three links.
+Collision bits: 1 is everything else, 2 and 4 are the first and the second arm, 8 and 16 their hands, 32 the floor. Arms
+collide with the world and with each other, with the floor from link 5 on; within an arm only the hand collides, with
+the base and the first three links. Pairs that cannot meet are left out because each costs time at every step.
 """
 
 from __future__ import annotations
@@ -106,8 +107,9 @@ def assets() -> str:
 def arm(prefix: str, position: tuple[float, float, float], index: int) -> str:
     """The body tree of one arm (``index`` 0 or 1 picks its collision bits), standing at ``position`` (m), facing +x."""
     own, other, hand = 2 << index, 4 >> index, 8 << index
-    near, far = f'contype="{own}" conaffinity="{1 | other | hand}"', f'contype="{own}" conaffinity="{1 | other}"'
-    grip = f'contype="{own | hand}" conaffinity="{1 | other}"'
+    base = f'contype="{own}" conaffinity="{1 | other | hand}"'
+    elbow, wrist = f'contype="{own}" conaffinity="{1 | other}"', f'contype="{own}" conaffinity="{33 | other}"'
+    grip = f'contype="{own | hand}" conaffinity="{33 | other}"'
     out: list[str] = []
     for i, (pos, quat, mass, com, inertia) in enumerate(LINKS):
         where = f'pos="{position[0]} {position[1]} {position[2]}"' if i == 0 else f'pos="{pos}" quat="{quat}"'
@@ -121,7 +123,9 @@ def arm(prefix: str, position: tuple[float, float, float], index: int) -> str:
             )
         material = "panda_grey" if i == 7 else "panda_white"
         out.append(f'<geom type="mesh" mesh="panda_link{i}" class="panda_visual" material="{material}"/>')
-        out.append(f'<geom type="mesh" mesh="panda_link{i}_hull" class="panda_hull" {near if i < 4 else far}/>')
+        out.append(
+            f'<geom type="mesh" mesh="panda_link{i}_hull" class="panda_hull" {base if i < 4 else elbow if i < 5 else wrist}/>'
+        )
     out.append(f'<body name="{prefix}hand" pos="0 0 .107" quat="0.9238795 0 0 -0.3826834" gravcomp="1">')
     out.append(f'<inertial mass="{HAND_MASS}" pos="-.01 0 .03" diaginertia=".001 .0025 .0017"/>')
     out.append('<geom type="mesh" mesh="panda_hand" class="panda_visual" material="panda_white"/>')

@@ -49,7 +49,7 @@ def _yaw(degrees: float) -> np.ndarray:
 def _surface(material: str) -> str:
     """Friction and restitution; a bouncing material decides the contact alone (MuJoCo's priority)."""
     m = MATERIALS[material]
-    friction = f'friction="{m.friction} .005 .0005" condim="6"'
+    friction = f'friction="{m.friction} .005 .0005" condim="6" conaffinity="33"'
     if m.restitution == 0:
         return friction
     log = math.log(m.restitution)

@@ -14,7 +14,7 @@ from images.mujoco.launcher.model import compile_scene, realize
 from images.mujoco.launcher.observation import Observation
 from images.mujoco.launcher.plant import Plant
 from images.mujoco.launcher.render import Painter
-from images.mujoco.launcher.rules import clauses
+from images.mujoco.launcher.rules import clauses, interlocks
 
 EMBODIMENT = "dual-panda"
 GRIP_TEXT = (
@@ -44,8 +44,7 @@ class Launcher:
         self._realized = realize(parameters, authored)
         compiled = compile_scene(authored, self._realized, parameters["background"], authored.case)
         self._clauses = clauses(authored)
-        value = {clause.id: clause.value for clause in self._clauses}
-        self.plant = Plant(compiled, min_draw=value["L-19"], seat_gap=value["L-20"], settled_speed=value["L-17"])  # type: ignore[arg-type]
+        self.plant = Plant(compiled, interlocks(self._clauses))
         self.evaluator = Evaluator(self.plant, self._clauses)
         self._observation = Observation(self.plant, self.evaluator)
         self._painter = Painter(compiled.model, self.plant.data) if pictures else None
@@ -100,11 +99,7 @@ class Launcher:
         """Advance 20 physics steps with these targets. Raises PhysicsSanityError."""
         plant, evaluator = self.plant, self.evaluator
         plant.data.ctrl[:] = action
-        step, check = plant.step, evaluator.substep
-        for _ in range(g.SUBSTEPS):
-            step()
-            check()
-        plant.tick()
+        plant.advance()
         evaluator.tick()
         notes = plant.notes[self._told :]
         self._told = len(plant.notes)
@@ -129,7 +124,7 @@ class Launcher:
 
     def state(self) -> np.ndarray:
         """float32: positions of the whole model, then 1 per fractured pane."""
-        broken = [pane.broken is not None for pane in self.plant.panes]
+        broken = [pane.broken is not None for pane in self.plant.flight.panes]
         return np.concatenate([self.plant.data.qpos, broken]).astype(np.float32)
 
     def digest(self) -> str:

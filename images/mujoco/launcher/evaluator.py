@@ -1,7 +1,7 @@
 """The private referee of a launcher episode: goals, order, protection, interlocks, limits, contact, loss, ammunition.
 
 Its numbers are those of the disclosed clauses (``rules.py``), looked up by id, so that a check without a clause cannot
-exist. ``substep`` runs after every physics step (limits and contact, at 1000 Hz), ``tick`` after every control step.
+exist. Joint speeds and contacts are sampled at every physics step and judged, like all else, after every control step.
 The first violation binds; a success is latched.
 """
 
@@ -11,14 +11,14 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-import mujoco
 import numpy as np
 
 from images.gateway.environment import Clause, Judgement, PhysicsSanityError
 from images.mujoco.launcher import geometry as g
 from images.mujoco.launcher.elements import Built
-from images.mujoco.launcher.model import BODIES, FINGERS
-from images.mujoco.launcher.plant import WAITING, Plant
+from images.mujoco.launcher.flight import WAITING
+from images.mujoco.launcher.model import ARM_DOFS, BODIES, CONTACTS, FINGERS
+from images.mujoco.launcher.plant import Plant
 
 CAUSES = {"DROP": "object_lost", "AMMO": "ammunition"}  # every other code: ``violation``
 
@@ -50,7 +50,6 @@ class Evaluator:
         self._struck = 0
         self._misfires = 0
         self._prepare_limits()
-        mujoco.mj_kinematics(plant.model, plant.data)
         task = self._scene.task
         names = [item.element for item in task.required] + list(task.protected)
         names += [step.element for item in task.required for step in item.after if step.event in ("toppled", "cleared")]
@@ -63,66 +62,56 @@ class Evaluator:
         ball = getattr(element, "shape", "") in ("ball", "sphere", "cylinder")
         return Watched(built, ids, data.xpos[ids].copy(), data.xmat[ids].copy(), ball)
 
-    # ---- limits and contact, every physics step --------------------------------------------------------------------
+    # ---- limits and contact, sampled at every physics step ---------------------------------------------------------
     def _prepare_limits(self) -> None:
-        data, count = self._plant.data, len(BODIES) + len(FINGERS)
-        joints = [f"{arm}_joint{i}" for arm in g.ARMS for i in range(1, 8)]
-        self._joint_names = joints
-        q, v = self._plant.addresses(joints)
-        first = np.split(v, 2)
-        self._arm_speed = [data.qvel[part[0] : part[0] + 7] for part in first]
-        self._arm_position = [data.qpos[part[0] : part[0] + 7] for part in np.split(q, 2)]
-        self._speed_limit = np.array(self._value["L-32"])
-        self._scratch = np.empty(7)
-        slack = self._value["L-33"]
-        self._position_low = np.array([low for low, _ in g.JOINT_LIMITS]) - slack
-        self._position_high = np.array([high for _, high in g.JOINT_LIMITS]) + slack
-        forces = 2 * count + 1
-        self._forces = data.sensordata[: 3 * forces].reshape(forces, 3)[:, 0]
-        self._force_limit = np.array(
-            ([self._value["L-41"]] * len(BODIES) + [self._value["L-42"]] * len(FINGERS)) * 2 + [self._value["L-40"]]
-        )
-        self._force_scratch = np.empty(forces)
-        self._force_names = [f"{arm}_{body}" for arm in g.ARMS for body in BODIES + FINGERS]
-        self._depths = data.sensordata[3 * forces : 3 * forces + 2]
-        self._depth_limit = -float(self._value["L-50"])
-        azimuth, (low, high) = math.radians(self._value["L-30"]), self._value["L-31"]
-        self._azimuth_limit, self._elevation_limits = azimuth, (math.radians(low), math.radians(high))
+        data, value = self._plant.data, self._value
+        first = int(self._plant.addresses(["left_joint1"])[0][0])
+        self._arm_position = data.qpos[first : first + ARM_DOFS]
+        free = [np.inf, np.inf]  # fingers
+        self._speed_limit = np.array([*value["L-32"], *free] * 2)
+        low, high = np.array(g.JOINT_LIMITS).T
+        self._position_low = np.array([*(low - value["L-33"]), *np.negative(free)] * 2)
+        self._position_high = np.array([*(high + value["L-33"]), *free] * 2)
+        parts = [value["L-41"]] * len(BODIES) + [value["L-42"]] * len(FINGERS)
+        forces = np.full((CONTACTS, 3), np.inf)  # only the normal component, the first, is limited
+        forces[:, 0] = [*parts, *parts, value["L-40"]]
+        self._sensor_limit = np.concatenate([forces.ravel(), [value["L-50"]] * 2])
+        self._parts = [f"{arm} {part}" for arm in g.ARMS for part in BODIES + FINGERS] + ["both arms"]
+        self._azimuth_limit, self._elevation_limits = math.radians(value["L-30"]), np.radians(value["L-31"])
 
-    def substep(self) -> None:
-        """Checks what must hold at every physics step; records the first violation."""
-        if self.judgement is not None:
+    def _check_samples(self) -> None:
+        """Joint speeds and contacts of the last control step; the earliest excess counts."""
+        speeds = np.abs(self._plant.speed_log) > self._speed_limit
+        contacts = np.abs(self._plant.sensor_log) > self._sensor_limit
+        if not (speeds.any() or contacts.any()):
             return
-        absolute, scratch = np.abs, self._scratch
-        for index, speed in enumerate(self._arm_speed):
-            if (absolute(speed, out=scratch) > self._speed_limit).any():
-                self._too_fast(index)
-        if self._forces.any():
-            forces = absolute(self._forces, out=self._force_scratch)
-            if (forces > self._force_limit).any():
-                self._too_hard(forces)
-            if self._depths.min() < self._depth_limit:
-                arm = g.ARMS[int(self._depths.argmin())]
-                self._violate("L-50", f"a contact of the {arm} arm", -float(self._depths.min()))
+        fast, hard = _first(speeds), _first(contacts)
+        if fast is not None and (hard is None or fast[0] <= hard[0]):
+            step, column = fast
+            value, limit = abs(float(self._plant.speed_log[step, column])), float(self._speed_limit[column])
+            name = f"{g.ARMS[column // 9]} joint {column % 9 + 1}"
+            self._violate("L-32", name, value, limit=limit, time=self._sample_time(step))
+        elif hard is not None:
+            self._touched(*hard)
 
-    def _too_fast(self, index: int) -> None:
-        joint = int(np.argmax(self._scratch / self._speed_limit))
-        name = f"{g.ARMS[index]} joint {joint + 1}"
-        self._violate("L-32", name, float(self._scratch[joint]), limit=float(self._speed_limit[joint]))
-
-    def _too_hard(self, forces: np.ndarray) -> None:
-        worst = int(np.argmax(forces / self._force_limit))
-        if worst == len(self._force_names):
-            self._violate("L-40", "the arms", float(forces[worst]))
+    def _touched(self, step: int, column: int) -> None:
+        value, time = abs(float(self._plant.sensor_log[step, column])), self._sample_time(step)
+        if column >= 3 * CONTACTS:
+            self._violate("L-50", f"a contact of the {g.ARMS[column - 3 * CONTACTS]} arm", value, time=time)
             return
-        name = self._force_names[worst]
-        self._violate("L-42" if "finger" in name else "L-41", name.replace("_", " "), float(forces[worst]))
+        part = self._parts[column // 3]
+        clause = "L-40" if part == "both arms" else "L-42" if "finger" in part else "L-41"
+        self._violate(clause, part, value, time=time)
+
+    def _sample_time(self, step: int) -> float:
+        return self._plant.time - (g.SUBSTEPS - 1 - step) * g.PHYSICS_DT
 
     # ---- everything else, every control step -----------------------------------------------------------------------
     def tick(self) -> None:
-        """Checks limits of pose and aim, interlocks, loss, goals, order, protection and ammunition."""
+        """Judge the control step that has just passed; the first violation binds, a success is latched."""
         self._copy_notes()
         if self.judgement is None:
+            self._check_samples()
             self._check_pose()
             self._check_interlocks()
             self._check_projectiles()
@@ -138,12 +127,12 @@ class Evaluator:
         self._noted = len(notes)
 
     def _check_pose(self) -> None:
-        for index, position in enumerate(self._arm_position):
+        position = self._arm_position
+        if ((position < self._position_low) | (position > self._position_high)).any():
             beyond = np.maximum(self._position_low - position, position - self._position_high)
-            if beyond.max() > 0:
-                joint = int(beyond.argmax())
-                excess = float(beyond[joint]) + float(self._value["L-33"])
-                self._violate("L-33", f"{g.ARMS[index]} joint {joint + 1}", excess)
+            column = int(beyond.argmax())
+            excess = float(beyond[column]) + float(self._value["L-33"])
+            self._violate("L-33", f"{g.ARMS[column // 9]} joint {column % 9 + 1}", excess)
         azimuth, elevation = self._plant.angle("azimuth"), self._plant.angle("elevation")
         if abs(azimuth) > self._azimuth_limit:
             self._violate("L-30", "azimuth", math.degrees(azimuth))
@@ -196,12 +185,12 @@ class Evaluator:
 
     def _check_strikes(self) -> None:
         order = self._scene.task.order
-        for time, shot, name in self._plant.strikes[self._struck :]:
+        for time, shot, name in self._plant.flight.strikes[self._struck :]:
             if name in self._scene.task.protected:
                 self._violate("L-12", f"{name}, by shot {shot}", None, time=time)
             if name in order:
                 self._check_order(name, time, f"{name} was struck")
-        self._struck = len(self._plant.strikes)
+        self._struck = len(self._plant.flight.strikes)
 
     def _check_order(self, name: str, time: float, text: str) -> None:
         order = self._scene.task.order
@@ -211,7 +200,7 @@ class Evaluator:
                 self._violate("L-10", f"{text} before {earlier} reached its goal", None, time=time)
 
     def _pane(self, name: str) -> Any:
-        return next((pane for pane in self._plant.panes if pane.name == name), None)
+        return next((pane for pane in self._plant.flight.panes if pane.name == name), None)
 
     def _holds(self, name: str, goal: str) -> bool:
         if goal == "fractured":
@@ -272,12 +261,13 @@ class Evaluator:
 
     def _check_ammunition(self) -> None:
         plant = self._plant
-        if plant.shots_left > 0 or plant.in_flight or plant.idle_since is None:
+        idle_since = plant.flight.idle_since
+        if plant.shots_left > 0 or plant.flight.flying or idle_since is None:
             return
         left = [r.element for r in self._scene.task.required if self.watched[r.element].reached is None]
         holding = [r.element for r in self._scene.task.required if self.watched[r.element].since is None]
         if left or any(self.watched[name].counted is None for name in holding):
-            idle = plant.time - plant.idle_since
+            idle = plant.time - idle_since
             if idle >= self._value["L-70"] - 1e-9:
                 self._violate(
                     "L-70", f"no shot is left and {', '.join(left or holding)} has not reached its goal", idle
@@ -286,7 +276,7 @@ class Evaluator:
     # ---- reading ---------------------------------------------------------------------------------------------------
     def forces(self) -> np.ndarray:
         """Normal contact forces (N): left links 1..7, hand, fingers 1, 2; right likewise; between the arms."""
-        return np.abs(self._forces)
+        return np.abs(self._plant.sensor_log[-1, : 3 * CONTACTS : 3])
 
     def fractured(self, pane: str) -> bool:
         """Whether the pane has fractured."""
@@ -315,6 +305,13 @@ class Evaluator:
 
     def _log(self, event: str, **data: Any) -> None:
         self.log.append({"simulated_s": round(self._plant.time, 6), "event": event, **data})
+
+
+def _first(mask: np.ndarray) -> tuple[int, int] | None:
+    """Row and column of the first true entry, if there is one."""
+    flat = int(mask.argmax())
+    row, column = divmod(flat, mask.shape[1])
+    return (row, column) if mask[row, column] else None
 
 
 def _show(value: Any) -> str:

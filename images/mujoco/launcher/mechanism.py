@@ -213,14 +213,14 @@ def body(realized: Realized) -> str:
 
 
 def defaults() -> str:
-    """Default classes of the mechanism's geoms."""
+    """Default classes of the mechanism's geoms. They meet arms and free bodies, never each other or the floor."""
     return (
-        f'<default class="bore"><geom friction="{g.BORE_FRICTION} .001 .0001" priority="1" mass=".04" '
+        f'<default class="bore"><geom conaffinity="0" friction="{g.BORE_FRICTION} .001 .0001" priority="1" mass=".04" '
         'material="barrel"/></default>'
-        '<default class="tray"><geom friction=".4 .002 .0001" material="wood_light"/></default>'
-        '<default class="stand"><geom material="stand"/></default>'
-        '<default class="part"><geom material="steel"/></default>'
-        '<default class="handle"><geom friction="1 .01 .001" condim="4" solref=".004 1"/></default>'
+        '<default class="tray"><geom conaffinity="0" friction=".4 .002 .0001" material="wood_light"/></default>'
+        '<default class="stand"><geom conaffinity="0" material="stand"/></default>'
+        '<default class="part"><geom conaffinity="0" material="steel"/></default>'
+        '<default class="handle"><geom conaffinity="0" friction="1 .01 .001" condim="4" solref=".004 1"/></default>'
         '<default class="look"><geom contype="0" conaffinity="0" mass="0"/></default>'
     )
 

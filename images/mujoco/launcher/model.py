@@ -19,6 +19,12 @@ from images.mujoco.launcher.scene import Scene, SceneError, projectile, projecti
 BODIES = [f"link{i}" for i in range(1, 8)] + ["hand"]
 """Parts of an arm that must not touch anything; only its fingers work."""
 FINGERS = ["finger1", "finger2"]
+ARM_DOFS = 2 * 9
+"""Joints and fingers of both arms, left first, from the first arm joint on."""
+CONTACTS = 2 * (len(BODIES) + len(FINGERS)) + 1
+"""Contact force sensors of the arms: each part of the left arm, of the right arm, then arm against arm; 3 values each."""
+ARM_SENSORS = 3 * CONTACTS + 2
+"""Those, then the depth of the deepest contact of each arm (m, negative)."""
 OVERLAP = 0.0005  # m: elements of a scene may not start deeper in one another than this
 
 
@@ -95,13 +101,13 @@ def _projectiles(scene: Scene, realized: Realized) -> str:
         out.append(
             f'<body name="{name}" pos="{" ".join(f"{v:.9g}" for v in place)}"><freejoint name="{name}"/>'
             f'<geom name="{name}" type="sphere" size="{radius}" mass="{kind["mass"] * realized.mass_factor:.9g}" '
-            f'condim="6" friction=".6 .002 .0005" material="{scene.projectiles[index]}"/></body>'
+            f'condim="6" conaffinity="33" friction=".6 .002 .0005" material="{scene.projectiles[index]}"/></body>'
         )
     return "".join(out)
 
 
 def sensors(scene: Scene, built: dict[str, Built]) -> str:
-    """Contact sensors, computed by the engine at every physics step. Layout: see ``SensorViews``."""
+    """Contact sensors, computed by the engine at every physics step. Layout: ARM_SENSORS, then panes by projectiles."""
     out = []
     for arm in g.ARMS:
         for body in BODIES + FINGERS:
@@ -129,7 +135,8 @@ def mjcf(scene: Scene, realized: Realized, background: str) -> tuple[str, dict[s
 <default><geom solref=".005 1" solimp=".95 .99 .001"/>{panda.defaults()}{mechanism.defaults()}</default>
 <asset>{look.assets(background)}{panda.assets()}{"".join(builder.assets)}</asset>
 <worldbody>{look.lights(background)}{look.cameras()}
-<geom name="floor" type="plane" size="12 12 .1" material="floor" friction=".6 .02 .002" condim="6"/>
+<geom name="floor" type="plane" size="12 12 .1" material="floor" friction=".6 .02 .002" condim="6"
+ contype="32" conaffinity="0"/>
 {mechanism.body(realized)}{arms}{_projectiles(scene, realized)}{"".join(builder.bodies)}</worldbody>
 <contact>{"".join(panda.exclusions(p) for p in prefixes)}</contact>
 <tendon>{"".join(panda.tendons(p) for p in prefixes)}</tendon>

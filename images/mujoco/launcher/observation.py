@@ -11,8 +11,9 @@ import numpy as np
 from images.gateway.environment import Field
 from images.mujoco.launcher import geometry as g
 from images.mujoco.launcher.evaluator import Evaluator
+from images.mujoco.launcher.flight import SPENT
 from images.mujoco.launcher.model import BODIES, FINGERS
-from images.mujoco.launcher.plant import SPENT, Plant
+from images.mujoco.launcher.plant import Plant
 
 Reader = Callable[[], np.ndarray]
 MECHANISM_BODIES = ("barrel", "carriage", "elevation_wheel_knob", "azimuth_wheel_knob", "brake", "trigger")

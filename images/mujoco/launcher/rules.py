@@ -5,6 +5,9 @@ Groups: L-0x goal, L-1x and L-2x rules, L-3x limits, L-4x contact, L-5x penetrat
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 from images.gateway.environment import Clause
 from images.mujoco.launcher import geometry as g
 from images.mujoco.launcher.scene import WORKSPACE, Pane, Scene
@@ -12,6 +15,21 @@ from images.mujoco.launcher.scene import WORKSPACE, Pane, Scene
 SPEED_MARGIN = 1.15  # times the rated joint speed
 SETTLED_S = 0.1  # s: the wheels must have been at rest this long when the brake is set
 PROJECTILE_LIFE_S = 6.0  # s: a projectile is taken away this long after its launch at the latest
+
+
+@dataclass(frozen=True)
+class Interlocks:
+    """The numbers of the interlock clauses that the mechanism itself uses."""
+
+    min_draw: float  # m
+    seat_gap: float  # m
+    settled_speed: float  # rad/s
+
+
+def interlocks(found: list[Clause]) -> Interlocks:
+    """Taken from the disclosed clauses."""
+    value: dict[str, Any] = {clause.id: clause.value for clause in found}
+    return Interlocks(min_draw=value["L-19"], seat_gap=value["L-20"], settled_speed=value["L-17"])
 
 
 def clauses(scene: Scene) -> list[Clause]:
