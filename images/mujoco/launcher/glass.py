@@ -1,0 +1,76 @@
+"""Panes: a fixed sheet takes the impulse of projectiles; at its threshold the sleeping shards take its place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from images.mujoco.launcher import geometry as g
+from images.mujoco.launcher.model import Compiled
+
+CONTACT_BREAK_S = 0.005  # s without force after which the impulse of a contact starts anew
+
+
+@dataclass
+class Pane:
+    """One pane in the running model. ``broken`` is the time of its fracture (s)."""
+
+    name: str
+    threshold: float  # N s
+    sheet: int  # geom id
+    shards: np.ndarray  # geom ids
+    dofs: np.ndarray
+    force: np.ndarray  # view (projectiles,): normal force of each projectile on the sheet (N)
+    impulse: np.ndarray  # (projectiles,) of the present contact (N s)
+    idle: np.ndarray  # (projectiles,) s since its last force
+    rgba: np.ndarray
+    broken: float | None = None
+
+    def load(self) -> bool:
+        """Add one physics step's force to the impulses; True when the threshold is reached."""
+        force = np.abs(self.force)
+        if not force.any():
+            self.idle += g.PHYSICS_DT
+            self.impulse[self.idle > CONTACT_BREAK_S] = 0.0
+            return False
+        self.idle = np.where(force > 0, 0.0, self.idle + g.PHYSICS_DT)
+        self.impulse += force * g.PHYSICS_DT
+        return bool(self.impulse.max() >= self.threshold)
+
+    def fracture(self, model: Any, data: Any) -> None:
+        """Take the sheet away and let the shards go. Collision bits live in the model, which one episode owns."""
+        self.broken = float(data.time)
+        model.geom_contype[self.sheet] = model.geom_conaffinity[self.sheet] = 0
+        model.geom_rgba[self.sheet] = 0.0
+        model.geom_contype[self.shards], model.geom_conaffinity[self.shards] = 1, 33
+        model.geom_rgba[self.shards] = self.rgba
+        data.qvel[self.dofs] = -0.0  # not the bytes of zero: wakes the sleeping shards without moving them
+
+
+def panes(compiled: Compiled, data: Any) -> list[Pane]:
+    """The panes of a model, their force views taken from the end of the sensor data (see ``model.sensors``)."""
+    model, count = compiled.model, len(compiled.projectiles)
+    elements = [element for element in compiled.built.values() if element.shards]
+    address = model.nsensordata - 3 * count * len(elements)
+    out = []
+    for element in elements:
+        force = data.sensordata[address : address + 3 * count].reshape(count, 3)[:, 0]
+        address += 3 * count
+        sheet = model.geom(element.name).id
+        first = np.array([model.jnt_dofadr[model.joint(name).id] for name in element.shards])
+        out.append(
+            Pane(
+                element.name,
+                compiled.scene.element(element.name).threshold,
+                sheet,
+                np.array([model.geom(name).id for name in element.shards]),
+                (first[:, None] + np.arange(6)).ravel(),
+                force,
+                np.zeros(count),
+                np.zeros(count),
+                model.mat_rgba[model.geom_matid[sheet]].copy(),
+            )
+        )
+    return out
