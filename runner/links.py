@@ -130,8 +130,7 @@ class SandboxLink:
     ) -> tuple[dict[str, Any], dict[str, Attachment]]:
         """One gateway operation; returns the gateway's reply. Raises SandboxGone or EngineGone."""
         header, found = self._ask({"op": "call", "request": {"v": 1, **request}}, attachments or {}, "reply")
-        reply = header.get("reply", header)
-        return dict(reply), found
+        return dict(header["header"]), found
 
     def close(self) -> None:
         """Ask the sandbox to end; it is killed soon after anyway."""

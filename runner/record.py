@@ -101,7 +101,7 @@ def make_record(
         cause=storable_text(ending.cause),
         code=ruling.code,
         incident="candidate" if ruling.incident else "none",
-        violation=_violation(ending) if ending.clause or ending.code else None,
+        violation=_violation(ending, ruling.code) if ruling.outcome == "failure" and ending.clause else None,
         text=storable_text(ending.text),
         evidence=storable(ending.evidence),
         final_digest=ending.digest,
@@ -121,9 +121,9 @@ def agent_entry(info: AgentInfo) -> dict[str, Any]:
     }
 
 
-def _violation(ending: Ending) -> Violation:
+def _violation(ending: Ending, code: str | None) -> Violation:
     return Violation(
-        code=ending.code or "",
+        code=code or "",
         clause=ending.clause,
         text=storable_text(ending.text),
         simulated_s=ending.event_simulated_s,

@@ -121,7 +121,7 @@ def flatten(value: Any, path: str = "") -> dict[str, Any]:
     elif isinstance(value, list | tuple) and value:
         items = [(f"{path}[{index}]", item) for index, item in enumerate(value)]
     else:
-        return {path: value}
+        return {path: value} if path else {}
     leaves: dict[str, Any] = {}
     for name, item in items:
         leaves.update(flatten(item, name))

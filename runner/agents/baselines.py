@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 PROGRAMS = Path(__file__).with_name("programs")
 AFTER_DEADLINE_S = 30.0
+SEED_LINE = "SEED = 0"  # of a program that wants one
 OUTPUT_LIMIT = 65536  # bytes of stdout and of stderr that are kept
 
 
@@ -43,7 +44,7 @@ class Program:
     def run(self, context: AttemptContext) -> AgentEnd:
         # The supervisor ends the attempt at the deadline; the limit here only keeps a lost supervisor from blocking it.
         limit_s = context.deadline - time.monotonic() + AFTER_DEADLINE_S
-        code = f"SEED = {context.seed}\n{self.text}"
+        code = self.text.replace(SEED_LINE, f"SEED = {context.seed}", 1)
         context.transcript({"kind": "exec", "code": code})
         result = context.sandbox.execute(code, timeout_s=limit_s, output_limit=OUTPUT_LIMIT)
         context.transcript({"kind": "result", **vars(result)})

@@ -110,7 +110,9 @@ def _prepare(model: str, options: dict[str, Any]) -> tuple[Evaluation, Any]:
     def make_runtime() -> Any:
         from runner.runtimes.select import select
 
-        return select(choices.runtime, agent.info, store.home, progress.say)
+        runtime = select(choices.runtime, agent.info, store.home, progress.say, jobs=options["jobs"])
+        progress.say(f"runtime {runtime.facts.why}")
+        return runtime
 
     evaluation = Evaluation(store, manifests, choices, agent, planned, name, options["jobs"], make_runtime, progress)
     _announce(evaluation, progress)

@@ -1,0 +1,157 @@
+"""The schedule: what is due, in which order, and that attempts at one condition never overlap."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import replace
+
+import pytest
+from slider_runtime import planned
+
+from manifests.load import load
+from manifests.records import AttemptRecord
+from runner.agents.base import AgentInfo
+from runner.record import Course, Ending, Identity, make_record
+from runner.runtimes.base import RuntimeFacts
+from runner.schedule import Schedule, Taken
+from runner.settings import Choices, attempt_seed, check_same, default_name, flatten
+from runner.store.text import now
+from scoring.rules import Rules
+
+INFO = AgentInfo("noop", "baseline", "1", "d" * 64, "L0")
+
+
+def record(taken: Taken, cause: str, sequence: int, code: str | None = None) -> AttemptRecord:
+    facts = RuntimeFacts("process", False, "")
+    slot = taken.slot
+    identity = Identity(f"a{sequence}", "r", sequence, slot.planned, slot.condition.index, INFO, facts, now())
+    return make_record(load(), identity, Course(), Ending(cause, code), ())
+
+
+def run_through(protocol: str, *causes: str) -> list[tuple[int, int]]:
+    """(condition, ordinal) in the order in which a run with these outcomes takes them."""
+    choices = Choices("scripted", subset="smoke", tasks="marble/dual-panda/A007", protocol=protocol)
+    schedule = Schedule(planned([{}, {}], choices), [], Rules(load(), protocol))
+    order = []
+    for sequence, cause in enumerate(causes, start=1):
+        taken = schedule.take(lambda: False)
+        if taken is None:
+            break
+        order.append((taken.slot.condition.index, taken.ordinal))
+        schedule.closed(taken.slot, record(taken, cause, sequence, "RULE" if cause == "violation" else None))
+    return order
+
+
+@pytest.mark.parametrize(
+    ("protocol", "causes", "order"),
+    [
+        ("pass2", ["violation"] * 9, [(0, 1), (1, 1), (0, 2), (1, 2)]),
+        ("pass2", ["goal_met", "violation", "goal_met"], [(0, 1), (1, 1), (1, 2)]),
+        ("pass2", ["container_fault", "quit", "quit", "quit"], [(0, 1), (1, 1), (1, 2)]),
+        ("single", ["quit"] * 9, [(0, 1), (1, 1)]),
+        ("single", ["wall_clock", "goal_met"], [(0, 1), (1, 1)]),
+        ("pass2", ["wall_clock", "goal_met", "quit"], [(0, 1), (1, 1), (0, 2)]),
+    ],
+)
+def test_every_condition_gets_its_first_attempt_before_any_second_and_no_more_than_are_due(
+    protocol: str, causes: list[str], order: list[tuple[int, int]]
+) -> None:
+    assert run_through(protocol, *causes) == order
+
+
+def test_attempts_at_one_condition_never_overlap() -> None:
+    schedule = Schedule(planned([{}, {}]), [], Rules(load(), "pass2"))
+    running: set[int] = set()
+    seen: list[int] = []
+    lock = threading.Lock()
+
+    def work() -> None:
+        while (taken := schedule.take(lambda: False)) is not None:
+            index = taken.slot.condition.index
+            with lock:
+                assert index not in running
+                running.add(index)
+                seen.append(index)
+                sequence = len(seen)
+            time.sleep(0.02)
+            with lock:
+                running.discard(index)
+            schedule.closed(taken.slot, record(taken, "quit", sequence))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert sorted(seen) == [0, 0, 1, 1]
+
+
+def test_an_environment_that_cannot_run_here_is_never_taken() -> None:
+    (item,) = planned([{}, {}])
+    away = replace(item, environment_id="x/y/z", conditions=(), reason="no engine")
+    schedule = Schedule((away, item), [], Rules(load(), "pass2"))
+    assert schedule.planned == 2
+    taken = schedule.take(lambda: False)
+    assert taken is not None
+    assert taken.slot.planned is item
+
+
+def test_an_unknown_cause_is_invalid_and_keeps_its_name() -> None:
+    schedule = Schedule(planned([{}]), [], Rules(load(), "pass2"))
+    taken = schedule.take(lambda: False)
+    assert taken is not None
+    found = record(taken, "gremlins", 1)
+    assert (found.outcome, found.cause, found.code, found.incident) == ("invalid", "gremlins", "ERR", "none")
+
+
+# ---- identity of a run ----------------------------------------------------------------------------------------------
+
+
+def test_the_default_name_is_readable_and_changes_with_every_choice() -> None:
+    choices = Choices("noop", subset="smoke")
+    name = default_name(choices, INFO)
+    assert name.startswith("noop-smoke-pass2-embedded-L0-s0-")
+    others = [
+        replace(choices, tasks="*A007"),
+        replace(choices, runtime="docker"),
+        replace(choices, parameters={"temperature": 0.5}),
+        replace(choices, seed=1),
+        replace(choices, protocol="single"),
+        replace(choices, gpus=True),
+    ]
+    names = {default_name(other, INFO) for other in others}
+    assert len(names | {name}) == len(others) + 1
+
+
+def test_a_model_name_with_slashes_makes_a_valid_run_name() -> None:
+    from runner.store.store import check_name
+
+    check_name(default_name(Choices("openai/gpt-6 astra@2026", subset="smoke"), INFO))
+
+
+def test_the_differing_field_is_named_with_both_values_and_the_fix() -> None:
+    before = {"agent": {"digest": "a", "parameters": {"effort": "high"}}, "budgets": {"launcher": {"tokens": 30}}}
+    after = {"agent": {"digest": "a", "parameters": {"effort": "low"}}, "budgets": {"launcher": {"tokens": 60}}}
+    check_same("r", before, before)
+    with pytest.raises(
+        Exception, match=r"run r: agent.parameters.effort was high and is now low \(and 1 more"
+    ) as caught:
+        check_same("r", before, after)
+    assert "RUN=" in str(caught.value)
+    with pytest.raises(Exception, match=r"temperature was not set and is now 0.5"):
+        check_same("r", {}, {"temperature": 0.5})
+    assert flatten({"a": [1, {"b": 2}], "c": {}}) == {"a[0]": 1, "a[1].b": 2, "c": {}}
+
+
+def test_the_seed_of_an_attempt_depends_on_seed_environment_condition_and_ordinal_alone() -> None:
+    base = attempt_seed(0, "e", 0, 1)
+    assert base == attempt_seed(0, "e", 0, 1)
+    assert 0 <= base < 2**32
+    others = {
+        attempt_seed(1, "e", 0, 1),
+        attempt_seed(0, "f", 0, 1),
+        attempt_seed(0, "e", 1, 1),
+        attempt_seed(0, "e", 0, 2),
+    }
+    assert len(others | {base}) == 5
