@@ -58,14 +58,14 @@ PAD_HALF = (0.0085, 0.0085)
 """Half width of a finger pad across and along the finger (m)."""
 HOME = {
     "left": (0.617, -0.6679, -0.1701, -2.1872, -0.1052, 1.5266, -0.3072),
-    "right": (-0.7899, -0.6922, 0.2804, -2.184, 0.1779, 1.5122, 1.795),
+    "right": (-0.7899, -0.6922, 0.2804, -2.184, 0.1779, 1.5122, -1.3466),
 }
 """Joint angles at the start (rad): hands point down, fingers open along world x, grip point at PARK."""
 PARK = {"left": (0.32, 0.42, 0.52), "right": (0.32, -0.42, 0.52)}
 """Grip point of each arm at HOME (m)."""
 DOWN = {
     "left": ((0.0, 1.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, -1.0)),
-    "right": ((0.0, -1.0, 0.0), (-1.0, 0.0, 0.0), (0.0, 0.0, -1.0)),
+    "right": ((0.0, 1.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, -1.0)),
 }
 """Rotation (world from hand) of a hand that points down with fingers open along x; joint 7 stays off its limits."""
 SERVO_LAG = 0.1
