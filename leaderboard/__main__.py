@@ -1,0 +1,82 @@
+"""``python -m leaderboard [--port N] [--address A]``: checks the port, then becomes the Streamlit server."""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import os
+import socket
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NoReturn
+
+APP = Path(__file__).with_name("app.py")
+PORT = 8501
+
+# Okabe and Ito's blue on light, their sky blue on dark: apart from orange and grey for every kind of colour vision.
+OPTIONS = {
+    "server.headless": "true",
+    "server.fileWatcherType": "none",
+    "server.enableStaticServing": "false",
+    "server.maxUploadSize": "1",
+    "browser.gatherUsageStats": "false",
+    "client.toolbarMode": "viewer",
+    "client.showErrorDetails": "none",
+    "client.showErrorLinks": "false",
+    "logger.hideWelcomeMessage": "true",
+    "theme.light.primaryColor": "#0072B2",
+    "theme.dark.primaryColor": "#56B4E9",
+}
+
+
+def main(arguments: list[str] | None = None) -> NoReturn:
+    """Does not return: the process becomes the server. Bad input is one line on stderr and exit status 2."""
+    parser = argparse.ArgumentParser(prog="python -m leaderboard", description="Serve the leaderboard, read-only.")
+    parser.add_argument("--port", default=str(PORT), help=f"default {PORT}")
+    parser.add_argument("--address", default="127.0.0.1", help="default 127.0.0.1, this machine only")
+    given = parser.parse_args(arguments)
+    if find_spec("streamlit") is None:
+        _refuse("streamlit is not installed here: run `make leaderboard`, which installs it")
+    port = port_number(given.port)
+    check_free(given.address, port)
+    host = f"[{given.address}]" if ":" in given.address else given.address
+    print(f"leaderboard: http://{host}:{port}/ (Ctrl-C ends it)", flush=True)
+    os.execv(sys.executable, command(given.address, port))
+
+
+def command(address: str, port: int) -> list[str]:
+    """The Streamlit server as an argument list."""
+    options = OPTIONS | {"server.address": address, "server.port": str(port)}
+    flags = [f"--{name}={value}" for name, value in options.items()]
+    return [sys.executable, "-m", "streamlit", "run", str(APP), *flags]
+
+
+def port_number(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= 65535):
+        _refuse(f"PORT={text}: use a whole number from 1 to 65535")
+    return int(text)
+
+
+def check_free(address: str, port: int) -> None:
+    """Refuses in one line where nothing can listen. Streamlit itself would take another port in silence."""
+    try:
+        family, kind, protocol, _, where = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(where)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            _refuse(f"port {port} on {address} is in use: stop the program that holds it, or choose another with PORT=")
+        if error.errno == errno.EACCES:
+            _refuse(f"port {port} needs a privileged user: choose one from 1024 with PORT=")
+        _refuse(f"address {address!r}: {error.strerror}: use 127.0.0.1 for this machine, or 0.0.0.0 for all networks")
+
+
+def _refuse(text: str) -> NoReturn:
+    print(f"leaderboard: error: {text}", file=sys.stderr)
+    sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

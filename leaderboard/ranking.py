@@ -1,0 +1,85 @@
+"""The order of the runs of one setting: who has a rank, who has none, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from fractions import Fraction
+
+from leaderboard.source import Entry, Setting
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line. ``rank`` is None for a run that is not ranked, ``reasons`` say why."""
+
+    entry: Entry
+    rank: int | None
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Standing:
+    """All runs of one setting: ranked by score, complete without a rank by score, partial by their lower bound."""
+
+    setting: Setting
+    ranked: tuple[Row, ...]
+    unranked: tuple[Row, ...]
+    partial: tuple[Row, ...]
+
+
+def standings(entries: Iterable[Entry]) -> list[Standing]:
+    """One standing per setting; most ranked runs first, then the newest record."""
+    settings: dict[Setting, list[Entry]] = {}
+    for entry in entries:
+        settings.setdefault(entry.setting, []).append(entry)
+    found = [standing(setting, members) for setting, members in settings.items()]
+    return sorted(found, key=lambda item: (len(item.ranked), _newest(item), item.setting.id), reverse=True)
+
+
+def standing(setting: Setting, entries: Iterable[Entry]) -> Standing:
+    """Runs with the same rates share a rank, and the next one is as many places lower."""
+    ranked, unranked, partial = [], [], []
+    for entry in sorted(entries, key=_order):
+        reasons = why_not_ranked(entry)
+        if not entry.report["complete"]:
+            partial.append(Row(entry, None, reasons))
+        elif reasons:
+            unranked.append(Row(entry, None, reasons))
+        else:
+            ranked.append(entry)
+    rates = [_rates(entry) for entry in ranked]
+    rows = tuple(Row(entry, 1 + rates.index(rate), ()) for entry, rate in zip(ranked, rates, strict=True))
+    return Standing(setting, rows, tuple(unranked), tuple(partial))
+
+
+def why_not_ranked(entry: Entry) -> tuple[str, ...]:
+    """Empty for a run that has a rank."""
+    reasons = list(entry.report["not_rankable"])
+    if entry.official is False:
+        reasons.append(f"runtime {', '.join(entry.runtimes)} is not official")
+    return tuple(reasons)
+
+
+def pass_keys(report: dict[str, object]) -> list[str]:
+    """Keys of the Pass@k metrics of a report, the one that decides first: that of the largest k."""
+    names = report["names"]
+    assert isinstance(names, dict)
+    return sorted((key for key in names if key.startswith("pass_at_")), reverse=True)
+
+
+def _newest(standing: Standing) -> datetime:
+    rows = (*standing.ranked, *standing.unranked, *standing.partial)
+    return max(row.entry.updated_at or row.entry.run.created_at for row in rows)
+
+
+def _rates(entry: Entry) -> tuple[Fraction, ...]:
+    """What decides the order. Of a partial run the lower bounds, which are what it has shown so far."""
+    metrics = entry.report["total"]["metrics"]
+    exact = [metrics[key]["balanced"] for key in pass_keys(entry.report)]
+    return tuple(Fraction(rate["exact"] if rate["exact"] is not None else rate["lower"]) for rate in exact)
+
+
+def _order(entry: Entry) -> tuple[tuple[Fraction, ...], str]:
+    return tuple(-rate for rate in _rates(entry)), entry.run.name

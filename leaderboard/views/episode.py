@@ -1,0 +1,146 @@
+"""One attempt: the verdict with its clause, what the protocol makes of it, and the fields of its record."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from leaderboard import cached, source
+from leaderboard.markup import Safe, code, facts, join, link, moment, notice, seconds, table, tag, whole
+from leaderboard.public import public_value
+from leaderboard.source import Attempt, Entry, Unscored
+from leaderboard.views import parts, trouble
+from leaderboard.words import CLAUSE_TEXT, INCIDENTS
+from manifests.load import load
+from manifests.records import AttemptRecord
+from runner.store.store import Run, Store
+from runner.store.text import parse
+
+
+def show(store: Store, run: Run, sequence: str) -> None:
+    entry, _ = cached.details(store, run)
+    if isinstance(entry, Unscored):
+        st.html(join((parts.head(link(run.name, run=run.name)), notice("This run cannot be scored here.", entry.why))))
+        return
+    found = [item for item in source.attempts_of(entry, store.attempts(run)) if str(item.row.sequence) == sequence]
+    if not found:
+        trouble.unknown_attempt(run.name, sequence)
+        return
+    st.html(_page(entry, found[0]))
+
+
+def _page(entry: Entry, attempt: Attempt) -> Safe:
+    row, record = attempt.row, attempt.record
+    catalog = load().environments.get(row.environment_id)
+    title = catalog.title if catalog and catalog.title else row.environment_id
+    blocks = [
+        parts.head(
+            link(entry.run.name, run=entry.run.name), tag("span", f"attempt {row.sequence}", aria_current="page")
+        ),
+        tag("h1", title),
+        tag("p", f"{row.environment_id} · condition {row.condition} · {parts.agent_name(entry)}", class_="quiet"),
+    ]
+    if record is None:
+        words = "It began and has not ended." if row.state == "began" else "It was opened and has not begun."
+        blocks.append(notice("This attempt has no record yet.", tag("p", f"{words} Opened {moment(row.opened_at)}.")))
+        return join(blocks)
+    blocks += [
+        tag("h2", "Verdict"),
+        _verdict(attempt, record),
+        tag("h2", "Course and usage"),
+        _course(record),
+        tag("h2", "Where it ran"),
+        _place(record),
+    ]
+    if record.realized:
+        blocks += [tag("h2", "Initial state as realized"), facts(sorted(record.realized.items()))]
+    blocks += [tag("h2", "Evidence"), _artifacts(record)]
+    return join(blocks)
+
+
+def _verdict(attempt: Attempt, record: AttemptRecord) -> Safe:
+    judged = attempt.judged
+    manifests, name = load(), parts.outcome_state(judged["outcome"], judged["status"], judged["incident"])
+    cause = manifests.causes.get(judged["cause"] or "")
+    pairs: list[tuple[str, Any]] = [
+        ("Outcome", parts.state(name, judged["outcome"] or "open")),
+        ("Protocol", join((tag("strong", judged["status"]), ": ", judged["reason"]))),
+        ("Cause", join((code(judged["cause"] or "not ruled"), " ", cause.text if cause else "no table has it"))),
+    ]
+    if judged["code"]:
+        words = manifests.codes.get(judged["code"], "no table has this code")
+        pairs.append(("Code", join((code(judged["code"]), " ", words))))
+    if judged["incident"] != "none":
+        pairs.append(("Incident", INCIDENTS[judged["incident"]]))
+    if attempt.row.ruling:
+        pairs.append(("Recorded before the ruling", f"{record.outcome}, {record.cause}, {record.code or 'no code'}"))
+        pairs.append(("Ruling", public_value(parse(attempt.row.ruling).get("reason", "no reason given"))))
+    if violation := record.violation:
+        told = violation.data.get(CLAUSE_TEXT, "the record does not quote it")
+        clause = join((code(violation.clause), " ", told)) if violation.clause else "none named"
+        pairs += [("First violation", violation.text or "no text"), ("Clause", clause)]
+        if violation.simulated_s is not None:
+            pairs.append(("At", f"{violation.simulated_s:.2f} s of simulated time"))
+        pairs += [item for item in sorted(violation.data.items()) if item[0] != CLAUSE_TEXT]
+    elif record.text:
+        pairs.append(("Text", tag("pre", record.text)))
+    return facts(pairs)
+
+
+def _course(record: AttemptRecord) -> Safe:
+    budgets, usage = record.settings.budgets, record.usage
+    tokens = None
+    if usage.tokens_input is not None and usage.tokens_output is not None:
+        tokens = usage.tokens_input + usage.tokens_output
+    note = " (estimated)" if usage.estimated else ""
+    cached_part = "unknown" if usage.tokens_cached is None else f"{usage.tokens_cached:,}"
+    split = f"; input {whole(usage.tokens_input)}, of it cached {cached_part}, output {whole(usage.tokens_output)}"
+    return facts(
+        [
+            ("Opened", moment(record.opened_at)),
+            ("Agent began", moment(record.began_at)),
+            ("Closed", moment(record.closed_at)),
+            ("Wall time", f"{seconds(record.wall_s)} of {seconds(budgets.wall_s)}"),
+            ("Time to success", seconds(record.success_wall_s) if record.success_wall_s is not None else "–"),
+            ("Simulated time", f"{seconds(record.simulated_s)} of {seconds(budgets.simulated_s)}"),
+            ("Actions", f"{record.actions:,} of {budgets.actions:,}"),
+            ("Pictures read", whole(record.image_reads)),
+            ("Pictures sent to the model", _of(usage.images_sent, budgets.images)),
+            ("Model calls", whole(usage.model_calls)),
+            ("Tokens", f"{_of(tokens, budgets.tokens)}{note}{split}"),
+            ("Cost", "unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"),
+        ]
+    )
+
+
+def _of(used: int | None, limit: int | None) -> str:
+    return f"{whole(used)}, no limit" if limit is None else f"{whole(used)} of {limit:,}"
+
+
+def _place(record: AttemptRecord) -> Safe:
+    agent, settings = record.agent, record.settings
+    images = [f"{image.role}: {image.content}" for image in record.images]
+    return facts(
+        [
+            ("Runtime", f"{record.runtime}, {'official' if record.official else 'not official'}"),
+            ("Engine", f"{settings.engine}, profile {settings.profile}, mode {settings.mode}"),
+            ("Fingerprint", record.fingerprint or "unknown"),
+            ("Images", join((code(image) for image in images), "<br>") if images else "none: no containers"),
+            ("Agent", f"{agent.get('name')} {agent.get('version')}"),
+            ("Agent digest", code(agent.get("digest"))),
+            ("Model", agent.get("model") or "none"),
+            ("Parameters", agent.get("parameters") or "none"),
+            ("Access", f"{settings.level}, grants: {', '.join(settings.grants) or 'none'}"),
+            ("Versions", settings.versions),
+            ("Final state digest", code(record.final_digest or "unknown")),
+            ("Attempt id", code(record.attempt)),
+        ]
+    )
+
+
+def _artifacts(record: AttemptRecord) -> Safe:
+    if not record.artifacts:
+        return tag("p", "This attempt has no stored files.")
+    rows = [[item.name, item.media_type, f"{item.size:,} bytes", code(item.sha256)] for item in record.artifacts]
+    return table("Stored files", ("File", "Type", "Size", "SHA-256"), rows, kind="cards")

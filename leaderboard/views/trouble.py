@@ -1,0 +1,76 @@
+"""Pages for when there is nothing to show: what is the matter, in words, and what to run."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from leaderboard.markup import Safe, code, link, notice, tag
+from leaderboard.words import EVALUATE
+from runner.errors import AssayError, BadInput
+from runner.store.database import StoreLocked, StoreMissing, StoreVersion
+
+COMMAND = Safe(EVALUATE)  # ours, and no stored text: its assignments are to be read
+
+
+def show(error: AssayError) -> None:
+    """The page for a store that cannot be read."""
+    _page(*_words(error))
+
+
+def empty() -> None:
+    _page(*_words(StoreMissing()))
+
+
+def unknown_run(name: str) -> None:
+    _page("No such run", tag("p", "This store has no run named ", code(name), "."), link("See all runs"))
+
+
+def unknown_attempt(run: str, attempt: str) -> None:
+    _page(
+        "No such attempt",
+        tag("p", "Run ", code(run), " has no attempt with the sequence number ", code(attempt), "."),
+        link("See its attempts", run=run),
+    )
+
+
+def _words(error: AssayError) -> tuple[str, *tuple[Safe, ...]]:
+    again = tag("p", "Then reload this page.")
+    if isinstance(error, StoreMissing):
+        return (
+            "No runs yet",
+            tag("p", "Nothing has been recorded in this store. A first run takes one command:"),
+            tag("pre", code(COMMAND)),
+            tag("p", "If your records are elsewhere, start the leaderboard with ", code("ASSAY_HOME"), " set to them."),
+            again,
+        )
+    if isinstance(error, StoreLocked):
+        return (
+            "The store is in use",
+            tag("p", "Another program holds the whole store at the moment, for example a backup or a repair."),
+            tag("p", "Wait until it has ended, or stop it."),
+            again,
+        )
+    if isinstance(error, StoreVersion):
+        return (
+            "The store is of another version",
+            tag("p", "Its records have a schema that this leaderboard does not read."),
+            tag("p", "Written by a newer Assay: update this checkout, then run ", code("make leaderboard"), "."),
+            tag("p", "Written by an older one: ", code(COMMAND), " brings the store up to date."),
+            again,
+        )
+    if isinstance(error, BadInput):
+        return (
+            "The store has no valid address",
+            tag("p", code("ASSAY_STORE"), " is set to something that is no database address; the terminal names it."),
+            tag("p", "Correct it or leave it out, and start the leaderboard again."),
+        )
+    return (
+        "The store cannot be read",
+        tag("p", "The file is damaged, belongs to another program, or may not be read by this user."),
+        tag("p", "The terminal that runs the leaderboard names the cause and what to do."),
+        again,
+    )
+
+
+def _page(title: str, *content: Safe) -> None:
+    st.html(tag("main", tag("h1", title), notice("", *content), class_="trouble"))

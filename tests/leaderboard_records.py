@@ -1,0 +1,119 @@
+"""Real records for the pages: written through the store, ruled by the cause table, of planned conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from manifests.load import load
+from manifests.records import Artifact, ImageIdentity, Usage
+from runner.agents.base import AgentInfo
+from runner.plan import Planned, budget_labels, plan, versions
+from runner.record import Course, Ending, Identity, make_record
+from runner.runtimes.base import RuntimeFacts
+from runner.settings import Choices, run_settings
+from runner.store.leases import Owner
+from runner.store.store import Run, Store
+from runner.store.text import now
+
+SUCCESS = Ending(cause="goal_met", text="every target was hit", meter={"actions": 812, "simulated_s": 41.5}, acted=True)
+QUIT = Ending(cause="quit", text="the agent finished without success", meter={"actions": 0, "simulated_s": 0.0})
+FAULT = Ending(cause="container_fault", text="the container ended", evidence={"exit": 137})
+RULE = Ending(
+    cause="violation",
+    code="RULE",
+    clause="interlock.launch",
+    text="launched before the aiming cycle was complete",
+    data={"clause_text": "No launch before the aiming cycle is complete.", "limit": 1, "value": 0},
+    meter={"actions": 230, "simulated_s": 11.5},
+    event_simulated_s=11.46,
+    acted=True,
+)
+
+IMAGES = (
+    ImageIdentity(role="mujoco", reference="assay/mujoco", id="sha256:" + "a" * 64, content="sha256:" + "b" * 64),
+    ImageIdentity(role="sandbox", reference="assay/sandbox", id="sha256:" + "c" * 64, content="sha256:" + "d" * 64),
+)
+FILES = (Artifact(name="actions.npy", sha256="e" * 64, size=51200, media_type="application/x-npy"),)
+
+Play = Callable[[str, int, int], Ending | None]
+
+
+def write_run(
+    store: Store,
+    name: str,
+    play: Play,
+    *,
+    model: str = "noop",
+    subset: str = "smoke",
+    tasks: str | None = None,
+    protocol: str = "pass2",
+    level: Any = "L0",
+    runtime: str = "docker",
+    usage: Usage | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    settings: Mapping[str, Any] | None = None,
+    wall_s: float = 12.25,
+) -> Run:
+    """A run whose attempts ended as ``play(environment id, condition, ordinal)`` says; None leaves the rest of the
+    condition to come. ``settings`` replaces recorded settings."""
+    manifests = load()
+    info = AgentInfo(model, "baseline", "1", "f" * 64, level, parameters=dict(parameters or {}))
+    choices = Choices(model=model, subset=subset, tasks=tasks, protocol=protocol, runtime=runtime)
+    planned = plan(manifests, choices, info)
+    recorded = run_settings(
+        choices,
+        info,
+        environments={item.environment_id: item.engine for item in planned},
+        budgets=budget_labels(manifests, planned),
+        runtime=runtime,
+        images={},
+        versions=versions(),
+    )
+    run = store.create_run(name, {**recorded, **(settings or {})})
+    facts = RuntimeFacts(runtime, runtime == "docker", "chosen")
+    for item in planned:
+        for condition in range(4):
+            for ordinal in (1, 2, 3):
+                ending = play(item.environment_id, condition, ordinal)
+                if ending is None:
+                    break
+                _write(store, run, item, condition, info, facts, ending, usage or Usage(), wall_s)
+    return run
+
+
+def _write(
+    store: Store,
+    run: Run,
+    planned: Planned,
+    condition: int,
+    info: AgentInfo,
+    facts: RuntimeFacts,
+    ending: Ending,
+    usage: Usage,
+    wall_s: float,
+) -> None:
+    owner = Owner.current()
+    row = store.open_attempt(run, planned.environment_id, condition, owner)
+    began = store.begin_attempt(run, row.id)
+    course = Course(
+        began_at=began,
+        wall_s=wall_s,
+        success_wall_s=wall_s if ending.cause == "goal_met" else None,
+        images=IMAGES if facts.name == "docker" else (),
+        fingerprint={"mujoco": "4.0.1", "arch": "x86_64"},
+        realized={"stiffness": 22.0},
+        usage=usage,
+    )
+    identity = Identity(row.id, run.id, row.sequence, planned, condition, info, facts, now())
+    store.close_attempt(run, make_record(load(), identity, course, ending, FILES), owner)
+
+
+def twice(*endings: Ending) -> Play:
+    """Every condition gets these endings in order, and stops after a success."""
+
+    def play(environment_id: str, condition: int, ordinal: int) -> Ending | None:
+        done = any(ending.cause == "goal_met" for ending in endings[: ordinal - 1])
+        return None if done or ordinal > len(endings) else endings[ordinal - 1]
+
+    return play
