@@ -1,8 +1,8 @@
 """A small real environment for the gateway's tests: a mass on a rail, pushed by a force (a 1-D double integrator).
 
 Goal: stand within 0.05 m of x = 1 m, slower than 0.05 m/s, for 5 control steps. Rule: never behind x = -1 m. The
-condition's parameters select what a test needs: ``components`` of the action, ``work`` (matrix products per step), and ``fault``
-with ``fault_at`` (``sanity``, ``error``, ``create``, ``early``, ``read``, ``print``, ``hang``, ``exit``).
+condition's parameters select what a test needs: ``components`` of the action, ``work`` (matrix products per step), and
+``fault`` with ``fault_at``.
 """
 
 from __future__ import annotations
