@@ -123,9 +123,8 @@ def arm(prefix: str, position: tuple[float, float, float], index: int) -> str:
             )
         material = "panda_grey" if i == 7 else "panda_white"
         out.append(f'<geom type="mesh" mesh="panda_link{i}" class="panda_visual" material="{material}"/>')
-        out.append(
-            f'<geom type="mesh" mesh="panda_link{i}_hull" class="panda_hull" {base if i < 4 else elbow if i < 5 else wrist}/>'
-        )
+        bits = base if i < 4 else elbow if i < 5 else wrist
+        out.append(f'<geom type="mesh" mesh="panda_link{i}_hull" class="panda_hull" {bits}/>')
     out.append(f'<body name="{prefix}hand" pos="0 0 .107" quat="0.9238795 0 0 -0.3826834" gravcomp="1">')
     out.append(f'<inertial mass="{HAND_MASS}" pos="-.01 0 .03" diaginertia=".001 .0025 .0017"/>')
     out.append('<geom type="mesh" mesh="panda_hand" class="panda_visual" material="panda_white"/>')

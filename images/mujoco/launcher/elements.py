@@ -126,12 +126,12 @@ class Builder:
         if not isinstance(element, Target) or element.name not in self._order:
             return ""
         count, (length, width, height) = self._order[element.name], element.size
-        step = min(width / (count + 1), 0.03)
+        step = min(width / (count + 1), 0.06)
         dots = []
         for i in range(count):
             place = (-length / 2 - 0.0005, (i - (count - 1) / 2) * step, height * 0.25)
             dots.append(
-                f'<geom type="cylinder" size="{step * 0.35:.5f} .0008" pos="{_vec(place)}" quat="1 0 1 0" '
+                f'<geom type="cylinder" size="{step * 0.4:.5f} .0008" pos="{_vec(place)}" quat="1 0 1 0" '
                 'contype="0" conaffinity="0" mass="0" material="white"/>'
             )
         return "".join(dots)

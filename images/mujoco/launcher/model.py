@@ -20,9 +20,9 @@ BODIES = [f"link{i}" for i in range(1, 8)] + ["hand"]
 """Parts of an arm that must not touch anything; only its fingers work."""
 FINGERS = ["finger1", "finger2"]
 ARM_DOFS = 2 * 9
-"""Joints and fingers of both arms, left first, from the first arm joint on."""
+"""Degrees of freedom of both arms with their fingers, left first."""
 CONTACTS = 2 * (len(BODIES) + len(FINGERS)) + 1
-"""Contact force sensors of the arms: each part of the left arm, of the right arm, then arm against arm; 3 values each."""
+"""Contact force sensors: each part of the left arm, of the right arm, then arm against arm; 3 values each."""
 ARM_SENSORS = 3 * CONTACTS + 2
 """Those, then the depth of the deepest contact of each arm (m, negative)."""
 OVERLAP = 0.0005  # m: elements of a scene may not start deeper in one another than this
@@ -131,11 +131,12 @@ def mjcf(scene: Scene, realized: Realized, background: str) -> tuple[str, dict[s
 <compiler angle="radian"/>
 <option timestep="{g.PHYSICS_DT}" integrator="implicitfast" cone="elliptic" impratio="10" solver="Newton">
  <flag sleep="enable"/></option>
+<statistic center="1.3 0 .3" extent="2.6"/>
 <visual>{look.visual(background)}</visual>
 <default><geom solref=".005 1" solimp=".95 .99 .001"/>{panda.defaults()}{mechanism.defaults()}</default>
 <asset>{look.assets(background)}{panda.assets()}{"".join(builder.assets)}</asset>
 <worldbody>{look.lights(background)}{look.cameras()}
-<geom name="floor" type="plane" size="12 12 .1" material="floor" friction=".6 .02 .002" condim="6"
+<geom name="floor" type="plane" size="0 0 .1" material="floor" friction=".6 .02 .002" condim="6"
  contype="32" conaffinity="0"/>
 {mechanism.body(realized)}{arms}{_projectiles(scene, realized)}{"".join(builder.bodies)}</worldbody>
 <contact>{"".join(panda.exclusions(p) for p in prefixes)}</contact>
