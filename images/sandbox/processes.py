@@ -48,14 +48,14 @@ def die_with_parent(parent: int) -> None:
 
 def prefer_as_victim() -> None:
     """When memory runs out the kernel of Linux takes this process and not its parent."""
-    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="utf-8") as file:
         file.write("1000")
 
 
 def oom_kills() -> int:
     """How many processes of this container were killed for memory; 0 where that cannot be read."""
     for path, key in OOM_COUNTERS:
-        with contextlib.suppress(OSError, ValueError), open(path, encoding="ascii") as file:
+        with contextlib.suppress(OSError, ValueError), open(path, encoding="utf-8") as file:
             for line in file:
                 if line.startswith(key):
                     return int(line.split()[1])
