@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.metadata import version
 
@@ -79,6 +80,32 @@ def _planned(manifests: Manifests, environment_id: str, choices: Choices, info: 
         conditions=() if reason else conditions(manifests, environment_id, choices.seed),
         reason=reason,
     )
+
+
+@dataclass(frozen=True)
+class Missing:
+    """Environments of one family that cannot run here; ``reason`` is that of the first, ``alike`` whether of all."""
+
+    family: str
+    environments: tuple[str, ...]
+    reason: str
+    alike: bool
+
+    def __str__(self) -> str:
+        count = len(self.environments)
+        what = self.environments[0] if count == 1 else f"{count} {self.family} environments"
+        return f"{what}: {self.reason}" + ("" if self.alike else " and so on")
+
+
+def missing_here(found: Iterable[tuple[str, str, str]]) -> list[Missing]:
+    """(environment, family, reason) by family: a subset of 410 environments is told in a few lines."""
+    families: dict[str, list[tuple[str, str]]] = {}
+    for environment_id, family, reason in found:
+        families.setdefault(family, []).append((environment_id, reason))
+    return [
+        Missing(family, tuple(name for name, _ in rows), rows[0][1], len({reason for _, reason in rows}) == 1)
+        for family, rows in families.items()
+    ]
 
 
 def budget_labels(manifests: Manifests, planned: tuple[Planned, ...]) -> dict[str, Budgets]:

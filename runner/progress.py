@@ -85,7 +85,7 @@ class Progress:
             return Group(self._table(views), self._totals(len(views)))
 
     def _table(self, views: list[AttemptView]) -> Table:
-        wide = self._console.width >= WIDE
+        wide = self._console.width >= WIDE and any(view.note for view in views)
         table = Table(box=None, pad_edge=False, expand=False)
         table.add_column("attempt", no_wrap=True)
         table.add_column("phase", no_wrap=True, style="cyan", width=12)
@@ -136,7 +136,11 @@ def outcome_word(record: AttemptRecord) -> str:
 
 def summary(record: AttemptRecord) -> str:
     """``12.3 s wall, 31.2 s simulated, 1,560 actions; L-03 protected target hit``."""
-    parts = [f"{record.wall_s:.1f} s", f"{record.simulated_s:.1f} s simulated", f"{record.actions:,} actions"]
+    parts = [
+        f"{record.wall_s:.1f} s",
+        f"{record.simulated_s:.1f} s simulated",
+        f"{record.actions:,} action{'s' * (record.actions != 1)}",
+    ]
     usage = record.usage
     if usage.model_calls:
         known = usage.tokens_input is not None and usage.tokens_output is not None
@@ -147,7 +151,9 @@ def summary(record: AttemptRecord) -> str:
         return text
     reason = record.cause if not record.text else f"{record.cause}: {record.text}"
     if record.violation is not None and record.violation.clause:
-        reason = f"{record.violation.clause} {record.violation.text}"
+        clause, reason = record.violation.clause, record.violation.text
+        if not reason.startswith(clause):
+            reason = f"{clause}: {reason}"
     return f"{text}; {reason}"
 
 

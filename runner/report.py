@@ -50,10 +50,10 @@ def _outcomes(console: Console, result: dict[str, Any]) -> None:
         table.add_row(group["environment_id"], *cells, *rates)
     console.print(table)
     if len(groups) > MAX_ROWS:
-        console.print(f"and {len(groups) - MAX_ROWS} more environments: --format csv --by task lists all")
+        console.print(f"and {_environments(len(groups) - MAX_ROWS)} more: --format csv --by task lists all")
     untouched = len(result["groups"]) - len(groups)
     if untouched:
-        console.print(f"{untouched} environments have no attempt and count as missing")
+        console.print(f"{_environments(untouched)} without an attempt: their conditions are missing")
     console.print("[dim]✓ success (✓2: at the second attempt)  ✗ failure  ? open candidate  ! invalid  · missing[/dim]")
 
 
@@ -79,16 +79,16 @@ def _codes(result: dict[str, Any]) -> dict[tuple[str, int], list[str]]:
 def _rates(console: Console, result: dict[str, Any]) -> None:
     total, ledger = result["total"], result["ledger"]
     headline = result["headline"] is not None
-    what = "" if headline else " (own rates of this choice of tasks, no headline)"
+    what = "" if headline else " (own rates of this choice, no headline)"
     console.print(
         f"\n{total['scored']} of {total['planned']} conditions scored: {total['successes']} successes, "
         f"{total['failures']} failures, {total['invalid']} invalid, {total['candidate']} open candidates, "
-        f"{total['missing']} missing{what}",
+        f"{total['missing']} missing; {total['groups_complete']} of {total['groups']} groups complete{what}",
         highlight=False,
     )
     for key, name in result["names"].items():
         if key in total["metrics"]:
-            console.print(f"  {name:<11} {_rate(total['metrics'][key], total)}", highlight=False)
+            console.print(f"  {name:<11} {_rate(total['metrics'][key])}", highlight=False)
     console.print(
         f"[dim]{ledger['attempts']} attempts: {ledger['scored']} scored, {ledger['excluded']} excluded, "
         f"{ledger['extra']} extra; mean seconds to success {_mean(total['time_at_success_s'])}, "
@@ -99,13 +99,13 @@ def _rates(console: Console, result: dict[str, Any]) -> None:
         console.print(f"[dim]not rankable: {escape('; '.join(result['not_rankable']))}[/dim]", highlight=False)
 
 
-def _rate(metric: dict[str, Any], total: dict[str, Any]) -> str:
+def _rate(metric: dict[str, Any]) -> str:
     balanced = metric["balanced"]
     count = f"{metric['successes']} of {metric['planned']}"
     if balanced["value"] is None:
         return (
             f"[yellow]partial[/yellow]: between {balanced['lower_percent']} and {balanced['upper_percent']} % "
-            f"({count} so far; {total['groups_complete']} of {total['groups']} groups complete)"
+            f"({count} so far)"
         )
     interval = balanced["interval"]
     bounds = f", 95 % interval {100 * interval[0]:.2f} to {100 * interval[1]:.2f}" if interval else ""
@@ -141,14 +141,18 @@ def _open(console: Console, result: dict[str, Any]) -> None:
         )
     if result["open_attempts"]:
         console.print(f"[yellow]open[/yellow]: {', '.join(result['open_attempts'][:10])}: the same command goes on")
-    for reason, names in result["unavailable"].items():
-        console.print(f"[dim]missing here: {len(names)} environments: {escape(reason)}[/dim]", highlight=False)
+    for row in result["unavailable"]:
+        console.print(f"[dim]missing here: {escape(row['text'])}[/dim]", highlight=False)
 
 
 def _where(console: Console, run: dict[str, Any]) -> None:
     official = "official" if run["official"] else f"not official (runtime {run['runtime']})"
     console.print(f"\n{official}; records in {run['records']}", highlight=False, soft_wrap=True)
     console.print(f"score again: assay score {run['name']}", highlight=False, soft_wrap=True)
+
+
+def _environments(count: int) -> str:
+    return f"{count} environment{'s' * (count != 1)}"
 
 
 def _percent(rate: dict[str, Any]) -> str:

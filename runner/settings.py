@@ -16,6 +16,8 @@ from runner.agents.base import AgentInfo
 from runner.errors import BadInput
 from runner.store.text import digest, storable
 
+_HINTS = {"agent.digest": " (its code and prompts)"}
+
 
 @dataclass(frozen=True)
 class Choices:
@@ -77,9 +79,9 @@ def run_settings(
             "agent": {
                 "name": info.name,
                 "kind": info.kind,
+                "parameters": dict(info.parameters),
                 "version": info.version,
                 "digest": info.digest,
-                "parameters": dict(info.parameters),
             },
             "subset": choices.subset,
             "tasks": choices.tasks,
@@ -103,14 +105,15 @@ def run_settings(
 def check_same(name: str, recorded: Mapping[str, Any], now: Mapping[str, Any]) -> None:
     """Raises BadInput naming the first field that differs, with both values and the fix."""
     before, after = flatten(recorded), flatten(now)
-    differing = [path for path in {**before, **after} if before.get(path) != after.get(path)]
+    differing = [path for path in {**after, **before} if before.get(path) != after.get(path)]  # what was typed first
     if not differing:
         return
     path = differing[0]
     more = f" (and {len(differing) - 1} more fields)" if len(differing) > 1 else ""
+    was, is_now = _short(before.get(path)), _short(after.get(path))
     raise BadInput(
-        f"run {name}: {path} was {_short(before.get(path))} and is now {_short(after.get(path))}{more}: go back "
-        "to what was recorded, or start another run with RUN=..."
+        f"run {name}: {path}{_HINTS.get(path, '')} was {was} and is now {is_now}{more}: go back to what was recorded, or "
+        "start another run with RUN=..."
     )
 
 

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from scoring_reference_ledger import reference_ledger
 
 ASSAY = [sys.executable, "-m", "runner.cli"]
 
@@ -161,13 +162,27 @@ def test_tasks_lists_a_subset_and_explains_one_task(tmp_path: Path) -> None:
     assert all(row["id"] in table for row in rows)
 
 
-def test_the_reference_ledger_scores_as_printed(tmp_path: Path) -> None:
+def test_a_ledger_file_consistent_with_the_printed_results_scores_as_printed(tmp_path: Path) -> None:
     # Specification, results: 736 scored, 69 excluded, 41 extra; Pass@1 13.80, Pass@2 19.94 on EP-100.
-    ledger = next((p for p in Path(__file__).parent.rglob("reference_ledger.csv")), None)
-    if ledger is None:
-        pytest.skip("the reference ledger is not in the tests")
-    done = assay(tmp_path, "score", "--ledger", str(ledger), "--subset", "ep-100", "--format", "json", check=0)
-    result = json.loads(done.stdout)
+    rows = ["sequence,environment_id,condition,outcome,failure_code,incident"]
+    for attempt in reference_ledger():
+        incident = "" if attempt.incident == "none" else attempt.incident
+        fields = (
+            attempt.sequence,
+            attempt.environment_id,
+            attempt.condition,
+            attempt.outcome,
+            attempt.code or "",
+            incident,
+        )
+        rows.append(",".join(map(str, fields)))
+    ledger = tmp_path / "ledger.csv"
+    ledger.write_text("\n".join(rows) + "\n")
+    choices = ["score", "--ledger", str(ledger), "--subset", "ep-100"]
+    result = json.loads(assay(tmp_path, *choices, "--format", "json", check=0).stdout)
     assert (result["ledger"]["scored"], result["ledger"]["excluded"], result["ledger"]["extra"]) == (736, 69, 41)
     assert result["headline"]["pass_at_1"]["percent"] == "13.80"
     assert result["headline"]["pass_at_2"]["percent"] == "19.94"
+    assert "13.80" in assay(tmp_path, *choices, check=0).stdout
+    ledger.write_text("\n".join(rows) + "\n1,marble/dual-panda/A007,0,success,,\n")
+    assert "sequence 1 occurs twice" in one_error(assay(tmp_path, *choices, check=2))

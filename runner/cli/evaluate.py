@@ -135,17 +135,15 @@ def _check(options: dict[str, Any]) -> None:
 
 def _announce(evaluation: Evaluation, progress: Any) -> None:
     """What will run, and what of it cannot run here and stays missing."""
+    from runner.plan import missing_here
+
     planned = evaluation.planned
     here = sum(item.reason is None for item in planned)
     conditions = sum(len(item.conditions) for item in planned)
     progress.say(f"run {evaluation.name}: {here} of {len(planned)} environments, {conditions} conditions")
-    reasons: dict[str, list[str]] = {}
-    for item in planned:
-        if item.reason is not None:
-            reasons.setdefault(item.reason, []).append(item.environment_id)
-    for reason, names in reasons.items():
-        listed = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-        progress.say(f"missing here: {listed}: {reason}")
+    away = [(item.environment_id, item.family, item.reason) for item in planned if item.reason is not None]
+    for missing in missing_here(away):
+        progress.say(f"missing here: {missing}")
 
 
 def _finish(evaluation: Evaluation, run: Run, form: str, error: AssayError | None) -> int:
