@@ -18,7 +18,7 @@ from images.mujoco.launcher.reference.ballistics import (
     first_contacts,
 )
 from images.mujoco.launcher.reference.mechanism import Mechanism, barrel_rotation
-from images.mujoco.launcher.reference.watching import calibrate, fit_flight
+from images.mujoco.launcher.reference.watching import Experience, fit_flight
 
 STANDARD = Projectile("standard", 0.015, 0.018)
 LIMITS = Limits(azimuth=(-0.5, 0.5), elevation=(0.05, 0.8), draw=(0.06, 0.30))
@@ -118,7 +118,7 @@ def test_a_target_out_of_reach_is_said_so(ballistics):
 
 
 @given(st.floats(-0.02, 0.02), st.floats(-0.02, 0.02), st.floats(0.95, 1.05), st.integers(0, 19))
-def test_a_watched_shot_calibrates_the_proxy(azimuth_off, elevation_off, speed_factor, phase):
+def test_watched_shots_calibrate_the_proxy_the_more_the_more_agree(azimuth_off, elevation_off, speed_factor, phase):
     mechanism = Mechanism.from_parameters(geometry.parameters())
     truth = Ballistics(mechanism, 25.0, np.array([0.55, 0.0, 0.30]))
     truth.calibration = Calibration(speed_factor, azimuth_off, elevation_off)
@@ -130,10 +130,13 @@ def test_a_watched_shot_calibrates_the_proxy(azimuth_off, elevation_off, speed_f
     positions[9:] = positions[8] - velocity * 0.1 * (times[9:] - times[8])[:, None]  # it bounces off something
     release = float(np.sqrt((place - truth.pivot) @ (place - truth.pivot)))
     flight = fit_flight(times, positions, truth.pivot, release)
-    learned = calibrate(proxy, flight, STANDARD, 0.24, 0.1, 0.5)
-    assert learned.speed == pytest.approx(speed_factor, abs=0.002)
-    assert learned.azimuth == pytest.approx(azimuth_off, abs=1e-3)
-    assert learned.elevation == pytest.approx(elevation_off, abs=1e-3)
+    experience = Experience()
+    for count in (1, 2, 3):
+        learned = experience.learn(proxy, flight, STANDARD, 0.24, 0.1, 0.5)
+        proxy.calibration = learned
+        assert learned.azimuth == pytest.approx(azimuth_off * count / (count + 2), abs=1e-3)
+        assert learned.elevation == pytest.approx(elevation_off * count / (count + 2), abs=1e-3)
+        assert learned.speed - 1 == pytest.approx((speed_factor - 1) * count / (count + 0.5), abs=2e-3)
 
 
 def test_a_shot_that_never_flies_freely_teaches_nothing():

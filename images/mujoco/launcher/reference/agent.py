@@ -23,7 +23,7 @@ from images.mujoco.launcher.reference.operator import Operator
 from images.mujoco.launcher.reference.range import Range
 from images.mujoco.launcher.reference.readings import Readings
 from images.mujoco.launcher.reference.strategy import Plan, Strategy
-from images.mujoco.launcher.reference.watching import calibrate, fit_flight
+from images.mujoco.launcher.reference.watching import Experience, fit_flight
 from images.reference.motion import Arm, Crew, Terminated
 from images.reference.panda import PandaArm
 
@@ -78,6 +78,7 @@ class Gunner:
         self.cycle = Cycle(self.crew, self.operator, report)
         self.range = Range(parameters)
         self.ballistics = Ballistics(self.mechanism, parameters["stiffness"], self.readings.pivot)
+        self.experience = Experience()
         case = description.environment_id.rsplit("/", 1)[-1]
         self.strategy = Strategy(self.ballistics, _limits(self.mechanism, description), parameters, _hints(case))
 
@@ -121,7 +122,7 @@ class Gunner:
         flight = fit_flight(np.array(shot.times), np.reshape(shot.positions, (-1, 3)), self.readings.pivot, release)
         if not shot.fired or flight is None:
             return
-        learned = calibrate(self.ballistics, flight, projectile, shot.draw, shot.azimuth, shot.elevation)
+        learned = self.experience.learn(self.ballistics, flight, projectile, shot.draw, shot.azimuth, shot.elevation)
         self.ballistics.calibration = learned
         self.report(
             f"flew at {flight.speed:.3f} m/s: speed factor {learned.speed:.4f}, azimuth "

@@ -13,7 +13,17 @@ Array = np.ndarray
 FINALISTS = 48
 # What may be off at once: azimuth and elevation (rad) and the factor of the speed. The first is the shot itself.
 SPREAD = np.array(
-    [(0, 0, 1), (0.006, 0, 1), (-0.006, 0, 1), (0, 0.006, 1), (0, -0.006, 1), (0, 0, 1.015), (0, 0, 0.985)]
+    [
+        (0, 0, 1),
+        (0.006, 0, 1),
+        (-0.006, 0, 1),
+        (0, 0.012, 1),
+        (0, -0.012, 1),
+        (0, 0, 1.015),
+        (0, 0, 0.985),
+        (0, 0.012, 1.015),
+        (0, -0.012, 0.985),
+    ]
 )
 TURN_COST = 3.2 / (2 * np.pi)  # s per radian of a wheel
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from images.mujoco.launcher.reference.ballistics import GRAVITY, Ballistics, Cal
 Array = np.ndarray
 STRAIGHT = 0.003  # m, largest residual of a parabola without contact
 SAMPLES = 6
+LARGEST = 0.1  # rad, and share of the speed: what strays further is something else
 
 
 @dataclass(frozen=True)
@@ -52,15 +53,33 @@ def _at_release(start: Array, velocity: Array, pivot: Array, release: float) -> 
     return Flight(float(np.sqrt(now @ now)), float(np.arctan2(now[1], now[0])), float(np.arctan2(now[2], level)))
 
 
-def calibrate(
-    ballistics: Ballistics, flight: Flight, projectile: Projectile, draw: float, azimuth: float, elevation: float
-) -> Calibration:
-    """The calibration under which the proxy reproduces ``flight`` for the aim that was really set."""
-    old = ballistics.calibration
-    speed = float(ballistics.muzzle_speed(projectile, np.array(draw), np.array(elevation))) / old.speed
-    return replace(
-        old,
-        speed=float(np.clip(flight.speed / speed, 0.9, 1.1)),
-        azimuth=float(np.clip(flight.azimuth - azimuth, -0.05, 0.05)),
-        elevation=float(np.clip(flight.elevation - elevation, -0.05, 0.05)),
-    )
+class Experience:
+    """What the watched flights say together. One flight strays by half a degree of elevation, because the carriage
+    shakes the barrel when it stops; so the calibration is a mean in which some flights as predicted are counted in."""
+
+    PRIOR_ANGLES = 2.0  # flights as predicted that angles start with
+    PRIOR_SPEED = 0.5
+
+    def __init__(self) -> None:
+        self._observed: list[tuple[float, float, float]] = []
+
+    def learn(
+        self,
+        ballistics: Ballistics,
+        flight: Flight,
+        projectile: Projectile,
+        draw: float,
+        azimuth: float,
+        elevation: float,
+    ) -> Calibration:
+        """Add a ``flight`` of the aim that was really set, and return the calibration by which to correct the proxy."""
+        modelled = float(ballistics.muzzle_speed(projectile, np.array(draw), np.array(elevation)))
+        modelled /= ballistics.calibration.speed
+        stray = (flight.speed / modelled - 1, flight.azimuth - azimuth, flight.elevation - elevation)
+        self._observed.append(tuple(float(np.clip(value, -LARGEST, LARGEST)) for value in stray))  # type: ignore[arg-type]
+        speed, azimuth_off, elevation_off = np.sum(self._observed, axis=0)
+        count = len(self._observed)
+        angles = count + self.PRIOR_ANGLES
+        return Calibration(
+            1 + float(speed) / (count + self.PRIOR_SPEED), float(azimuth_off) / angles, float(elevation_off) / angles
+        )
