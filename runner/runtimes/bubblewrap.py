@@ -85,14 +85,17 @@ class BubblewrapLauncher:
         self, role: str, arguments: list[str], limits: Limits, binds: list[str], user: tuple[int, int, list[int]]
     ) -> Command:
         seccomp = bpf.descriptor()
-        command = [self._program, *self._isolation(), *view.arguments(role)]
-        command += ["--proc", "/proc", "--dev", "/dev"]
-        command += [*_tmpfs("/tmp", limits.tmp), *_tmpfs("/dev/shm", SHM_SIZE), *binds]
-        command += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/tmp", "--clearenv"]
+        options = [*self._isolation(), *view.arguments(role), "--proc", "/proc", "--dev", "/dev"]
+        options += [*_tmpfs("/tmp", limits.tmp), *_tmpfs("/dev/shm", SHM_SIZE), *binds]
+        options += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/tmp", "--clearenv"]
         for name, value in view.variables().items():
-            command += ["--setenv", name, value]
+            options += ["--setenv", name, value]
         if seccomp is not None:
-            command += ["--seccomp", str(seccomp)]
+            options += ["--seccomp", str(seccomp)]
+        # By a descriptor: a command line can be read inside, and it would tell the host's folders.
+        hidden = os.memfd_create("arguments", 0)
+        os.write(hidden, b"".join(option.encode() + b"\0" for option in options))
+        os.lseek(hidden, 0, os.SEEK_SET)
         settings = {
             "limits": {
                 "RLIMIT_AS": limits.memory,
@@ -104,8 +107,9 @@ class BubblewrapLauncher:
             **dict(zip(("uid", "gid", "groups"), user if self._root else (None, None, []), strict=True)),
         }
         python = view.interpreter()
-        command += ["--", python, "-I", "-S", view.CONFINE, json.dumps(settings), python, *arguments]
-        return Command(command, {}, Path("/"), () if seccomp is None else (seccomp,))
+        entry = [python, "-I", "-S", view.CONFINE, json.dumps(settings), python, *arguments]
+        descriptors = (hidden,) if seccomp is None else (hidden, seccomp)
+        return Command([self._program, "--args", str(hidden), "--", *entry], {}, Path("/"), descriptors)
 
     def _isolation(self) -> list[str]:
         command = ["--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]
@@ -113,7 +117,9 @@ class BubblewrapLauncher:
         if self._root:
             # No user namespace: the entry point gets a real user without rights, after the mounts.
             return [*command, "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
-        command += ["--unshare-user", "--uid", "65534", "--gid", "65534"]
+        # As process 1, because bubblewrap's own would have the agent's user, and its standard output, which is the
+        # host's frame stream, would be open to agent code through /proc/1/fd/1.
+        command += ["--unshare-user", "--uid", "65534", "--gid", "65534", "--as-pid-1"]
         return [*command, "--disable-userns"] if "--disable-userns" in _options(self._program) else command
 
     def _try(self) -> None:

@@ -58,7 +58,6 @@ def host_config(role: Role, limits: Limits, volume: str, cpus: int, gpus: bool) 
         "mem_limit": limits.memory,
         "memswap_limit": limits.memory,  # the same value: no swap
         "nano_cpus": int(min(limits.cpus, cpus) * 1e9),
-        "init": True,  # reaps what agent code leaves behind
         "ipc_mode": "private",
         "shm_size": SHM_SIZE,
         "ulimits": [
@@ -82,5 +81,9 @@ def gpu_request() -> Any:
 
 
 def command(arguments: list[str], deadman_s: float) -> list[str]:
-    """The entry point behind a dead-man switch: it ends by itself even when nobody is left to end it."""
-    return ["timeout", "-k", str(DEADMAN_KILL_S), str(int(deadman_s)), "python3", *arguments]
+    """The entry point behind a dead-man switch: it ends by itself even when nobody is left to end it.
+
+    There is no init process: its standard output, which is the host's frame stream, would be open to agent code through
+    ``/proc/1/fd/1``. The sandbox adopts and ends what agent code leaves behind itself.
+    """
+    return ["/opt/assay/deadman", "-k", str(DEADMAN_KILL_S), str(int(deadman_s)), "python3", *arguments]
