@@ -155,4 +155,23 @@ def compile_scene(scene: Scene, realized: Realized, background: str, source: str
         model = mujoco.MjModel.from_xml_string(text)
     except ValueError as error:
         raise SceneError(f"{source}: {error}") from None
+    _check_overlap(model, built, source)
     return Compiled(model, scene, realized, built, projectile_names(scene))
+
+
+def _check_overlap(model: Any, built: dict[str, Built], source: str) -> None:
+    """Sleeping bodies hide their contacts, so everything is looked at awake once."""
+    owner = {model.geom(name).id: element.name for element in built.values() for name in element.geoms}
+    sleep = int(mujoco.mjtEnableBit.mjENBL_SLEEP)
+    model.opt.enableflags &= ~sleep
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    mujoco.mj_comPos(model, data)
+    mujoco.mj_collision(model, data)
+    model.opt.enableflags |= sleep
+    for (first, second), depth in zip(data.contact.geom.tolist(), data.contact.dist.tolist(), strict=True):
+        if depth < -OVERLAP and (first in owner or second in owner):
+            names = [owner.get(geom) or model.geom(geom).name or "a fixed part" for geom in (first, second)]
+            raise SceneError(
+                f"{source}: elements: {names[0]} and {names[1]} overlap by {-depth * 1e3:.1f} mm at the start"
+            )

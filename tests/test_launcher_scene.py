@@ -1,0 +1,153 @@
+"""Scenes are strict data: what cannot be meant is refused with the path of the key and its value."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from images.mujoco.launcher import scene as scenes
+from images.mujoco.launcher.model import compile_scene, realize
+from images.mujoco.launcher.scene import SceneError
+from tests.launcher_stage import CONDITION, FAR_WALL, authored, board, launcher, wait
+
+GOOD = authored([board("one", 2.0), FAR_WALL], required=[{"element": "one"}])
+
+
+def refused(change: Any) -> str:
+    """The error of the good scene after ``change`` has edited it."""
+    data = copy.deepcopy(GOOD)
+    change(data)
+    with pytest.raises(SceneError) as caught:
+        scenes.parse(json.dumps(data), "A999.json")
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("case", scenes.cases())
+def test_every_authored_scene_loads_and_compiles(case: str) -> None:
+    scene = scenes.load(case)
+    assert scene.case == case
+    assert compile_scene(scene, realize(CONDITION, scene), "meadow").model.nq > 0
+
+
+def test_an_unknown_field_is_named_with_its_path() -> None:
+    text = refused(lambda d: d["elements"][0].update(colour="red"))
+    assert text.startswith("A999.json: elements.0.target.colour") and "'red'" in text
+
+
+def test_a_missing_field_is_named_with_its_path() -> None:
+    assert "elements.0.target.size" in refused(lambda d: d["elements"][0].pop("size"))
+
+
+@pytest.mark.parametrize("value", [-0.1, 0.0])
+def test_a_size_must_be_positive(value: float) -> None:
+    text = refused(lambda d: d["elements"][0].update(size=[value, 0.1, 0.1]))
+    assert "elements.0.target.size.0" in text and str(value) in text
+
+
+def test_nan_is_refused() -> None:
+    with pytest.raises(SceneError, match="NaN is not a number"):
+        scenes.parse(json.dumps(GOOD).replace("2.0", "NaN"), "A999.json")
+
+
+def test_an_element_within_reach_of_the_arms_is_refused() -> None:
+    assert "elements.0.at: [0.6, 0.0, 0.0] is outside" in refused(lambda d: d["elements"][0].update(at=[0.6, 0, 0]))
+
+
+def test_two_elements_may_not_share_a_name() -> None:
+    assert "name 'one' is used 2 times" in refused(lambda d: d["elements"].append(board("one", 3.0)))
+
+
+@pytest.mark.parametrize(
+    ("task", "text"),
+    [
+        ({"required": [{"element": "ghost"}]}, "task.required.0.element: no element is named 'ghost'"),
+        ({"required": [{"element": "wall"}]}, "task.required.0.element: a fixed cannot be a target"),
+        ({"required": [{"element": "one", "goal": "fractured"}]}, "task.required.0.goal: 'fractured' does not fit"),
+        ({"required": [{"element": "one"}], "order": ["wall"]}, "task.order.0: 'wall' is not a required target"),
+        ({"required": [{"element": "one"}], "protected": ["one"]}, "task.protected.0: 'one' is required"),
+        (
+            {"required": [{"element": "one", "after": [{"element": "wall", "event": "fractured"}]}]},
+            "task.required.0.after.0.event: 'fractured' cannot happen to a fixed",
+        ),
+    ],
+)
+def test_a_task_must_fit_its_elements(task: dict[str, Any], text: str) -> None:
+    assert text in refused(lambda d: d.update(task=task))
+
+
+def test_elements_that_overlap_at_the_start_are_refused() -> None:
+    scene = scenes.Scene.model_validate(
+        authored([board("one", 2.0), board("two", 2.02)], required=[{"element": "one"}])
+    )
+    with pytest.raises(SceneError, match=r"A999: elements: (one and two|two and one) overlap by 10\.0 mm"):
+        compile_scene(scene, realize(CONDITION, scene), "meadow", "A999")
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"stiffness": "soft"}, "condition.parameters.stiffness: 'soft'"),
+        ({"stiffness": math.nan}, "condition.parameters.stiffness: nan"),
+        ({"pivot_offset": [0, 0]}, "condition.parameters.pivot_offset: [0, 0] is not 3 lengths"),
+        ({"tray_offset": [0.5, 0]}, "condition.parameters.tray_offset: [0.5, 0] is not 2 lengths"),
+        ({"background": "moon"}, "condition.parameters.background: 'moon' is not one of courtyard"),
+        ({"wind": 3}, "condition.parameters.wind is unknown"),
+    ],
+)
+def test_a_condition_that_cannot_be_realized_is_refused(change: dict[str, Any], text: str) -> None:
+    with pytest.raises(ValueError, match=text.replace("[", r"\[").replace(".", r"\.")):
+        realize(CONDITION | change, scenes.load("A007"))
+
+
+def test_a_missing_condition_parameter_is_named() -> None:
+    with pytest.raises(ValueError, match="condition.parameters.stiffness is missing"):
+        realize({key: value for key, value in CONDITION.items() if key != "stiffness"}, scenes.load("A007"))
+
+
+EVERY_KIND: list[dict[str, Any]] = [
+    board("one", 1.5, -1.0),
+    {"kind": "target", "name": "pin", "shape": "pin", "size": [0.06, 0.06, 0.2], "at": [1.5, -0.5, 0]},
+    {"kind": "target", "name": "ball", "shape": "ball", "size": [0.08, 0.08, 0.08], "at": [1.5, 0, 0]},
+    {"kind": "block", "name": "left_post", "size": [0.06, 0.06, 0.2], "at": [2.2, 0.2, 0], "material": "stone"},
+    {"kind": "block", "name": "right_post", "size": [0.06, 0.06, 0.2], "at": [2.2, -0.2, 0], "material": "stone"},
+    {"kind": "beam", "name": "lintel", "size": [0.06, 0.5, 0.04], "at": [2.2, 0, 0.2]},
+    {"kind": "roller", "name": "log", "shape": "cylinder", "radius": 0.04, "length": 0.2, "at": [2.6, 0.6, 0]},
+    {"kind": "roller", "name": "stone", "shape": "sphere", "radius": 0.05, "at": [2.6, -0.6, 0], "material": "stone"},
+    {"kind": "dominoes", "name": "row", "size": [0.02, 0.08, 0.16], "count": 4, "spacing": 0.08, "at": [3.0, -0.5, 0]},
+    {"kind": "pane", "name": "window", "width": 0.3, "height": 0.3, "threshold": 0.03, "at": [3.0, 0.5, 0],
+     "material": "glass", "yaw": 20},
+    {"kind": "bank", "name": "bank", "size": [0.03, 0.5, 0.4], "pitch": -20, "at": [3.8, 0.8, 0], "material": "rubber"},
+    {"kind": "fixed", "name": "plinth", "size": [0.3, 0.3, 0.1], "at": [3.8, 0, 0], "material": "stone"},
+    {"kind": "flap", "name": "flap", "size": [0.02, 0.2, 0.2], "hinge": "top", "range": [-80, 80], "at": [3.8, 0, 0.15]},
+    {"kind": "seesaw", "name": "seesaw", "size": [0.6, 0.1, 0.02], "pivot_height": 0.1, "range": [-15, 15],
+     "at": [3.8, -0.8, 0]},
+]  # fmt: skip
+
+
+def test_every_kind_of_element_stands_still_until_it_is_touched() -> None:
+    env = launcher(authored(EVERY_KIND, required=[{"element": "one"}]))
+    names = [name for built in env.plant.compiled.built.values() for name in built.bodies]
+    ids = [env.plant.model.body(name).id for name in names]
+    start = env.plant.data.xpos[ids].copy()
+    _wake(env)
+    wait(env, 2.0)
+    drift = np.linalg.norm(env.plant.data.xpos[ids] - start, axis=1)
+    assert {name: float(d) for name, d in zip(names, drift, strict=True) if d > 1e-3} == {}
+    assert env.judge() is None
+
+
+def _wake(env: Any) -> None:
+    """Touch the speed of every body of the scene, so that nothing only seems to stand because it sleeps."""
+    model, data = env.plant.model, env.plant.data
+    shards = {name for built in env.plant.compiled.built.values() for name in built.shards}
+    for index in range(model.njnt):
+        joint = model.joint(index)
+        if joint.name not in shards:
+            first, count = int(joint.dofadr[0]), 6 if joint.type[0] == 0 else 1
+            speeds = data.qvel[first : first + count]
+            speeds[speeds == 0] = -0.0
