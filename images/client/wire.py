@@ -9,8 +9,7 @@ A header that is not a JSON object is a :class:`FrameError`: the reader has cons
 stays in step. A header length over the limit, or attachments that do not add up, cannot be skipped safely:
 :class:`StreamError`, and the reader must close the stream. Neither has any effect on the environment.
 
-The parser does no I/O: it says how many bytes it wants next. :func:`read_frame` drives it from a blocking reader,
-:class:`FrameBuffer` from whatever bytes have arrived.
+:func:`read_frame` takes frames from a blocking reader, :class:`FrameBuffer` from whatever bytes have arrived.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from __future__ import annotations
 import json
 import os
 import struct
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -52,7 +51,7 @@ def _no_constant(text: str) -> None:
 
 # Built once: json.dumps and json.loads make a new object for every call with options, which costs more than the coding.
 _encode_json = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
-_decode_json = json.JSONDecoder(parse_constant=_no_constant).decode
+_decode_json = json.JSONDecoder(parse_constant=_no_constant).raw_decode
 
 
 def encode(header: Mapping[str, Any], attachments: Mapping[str, Attachment] | None = None) -> bytes:
@@ -77,6 +76,23 @@ def encode(header: Mapping[str, Any], attachments: Mapping[str, Attachment] | No
     return b"".join((_LENGTH.pack(len(text)), text, *parts))
 
 
+class FrameTemplate:
+    """Frames that differ only in their ``id`` and in the values of one attachment: the rest is encoded once."""
+
+    def __init__(self, header: Mapping[str, Any], name: str, like: np.ndarray) -> None:
+        declaration, _ = _declare(name, like)
+        text = _encode_json({**header, "attachments": [declaration]}).encode("ascii")
+        self._rest = b"," + text[1:]
+        self._dtype, self._shape = like.dtype, like.shape
+
+    def encode(self, identity: int, value: np.ndarray) -> bytes:
+        """One frame; ``value`` must have the dtype and shape of the template."""
+        if value.dtype != self._dtype or value.shape != self._shape:
+            raise ValueError(f"{value.dtype} {value.shape} is not {self._dtype} {self._shape}")
+        head = b'{"id":%d' % identity
+        return b"".join((_LENGTH.pack(len(head) + len(self._rest)), head, self._rest, value.tobytes()))
+
+
 def _declare(name: str, value: Attachment) -> tuple[dict[str, Any], bytes]:
     if isinstance(value, np.ndarray):
         dtype = _NATIVE.get(value.dtype)
@@ -97,14 +113,8 @@ def _declare(name: str, value: Attachment) -> tuple[dict[str, Any], bytes]:
 
 def read_frame(read: Read, max_header: int = MAX_HEADER, max_total: int = MAX_TOTAL) -> Frame:
     """The next frame from ``read(n)``, which returns exactly n bytes or raises EOFError."""
-    parser = _parse(max_header, max_total)
-    need = next(parser)
-    try:
-        while True:
-            need = parser.send(read(need))
-    except StopIteration as stop:
-        frame: Frame = stop.value
-        return frame
+    header, declared, size = _open_header(read(_header_size(read(4), max_header)), max_total)
+    return header, _split(declared, read(size)) if declared else {}
 
 
 def descriptor_reader(descriptor: int) -> Read:
@@ -126,10 +136,10 @@ class FrameBuffer:
     """Bytes in, frames out, for streams whose bytes arrive in pieces. Limits in bytes."""
 
     def __init__(self, max_header: int = MAX_HEADER, max_total: int = MAX_TOTAL) -> None:
-        self._limits = (max_header, max_total)
+        self._max_header, self._max_total = max_header, max_total
         self._bytes = bytearray()
-        self._parser = _parse(max_header, max_total)
-        self._need = next(self._parser)
+        self._header_size: int | None = None
+        self._opened: tuple[dict[str, Any], list[_Declaration], int] | None = None
 
     def feed(self, data: bytes | bytearray | memoryview) -> None:
         self._bytes += data
@@ -137,60 +147,75 @@ class FrameBuffer:
     def next(self) -> Frame | None:
         """The next complete frame, or None until more bytes are fed. Raises FrameError (the bad frame is consumed,
         go on) or StreamError (the stream cannot be used any more)."""
-        buffered = self._bytes
-        while len(buffered) >= self._need:
-            part = buffered[: self._need]
-            del buffered[: self._need]
-            try:
-                self._need = self._parser.send(part)
-            except StopIteration as stop:
-                self._restart()
-                frame: Frame = stop.value
-                return frame
-            except FrameError:
-                self._restart()
-                raise
-        return None
+        if self._opened is None:
+            if self._header_size is None:
+                if len(self._bytes) < 4:
+                    return None
+                self._header_size = _header_size(self._take(4), self._max_header)
+            if len(self._bytes) < self._header_size:
+                return None
+            raw, self._header_size = self._take(self._header_size), None
+            self._opened = _open_header(raw, self._max_total)
+        header, declared, size = self._opened
+        if len(self._bytes) < size:
+            return None
+        self._opened = None
+        return header, _split(declared, self._take(size)) if declared else {}
 
-    def _restart(self) -> None:
-        self._parser = _parse(*self._limits)
-        self._need = next(self._parser)
+    def _take(self, size: int) -> bytearray:
+        part = self._bytes[:size]
+        del self._bytes[:size]
+        return part
 
 
-def _parse(max_header: int, max_total: int) -> Generator[int, bytes | bytearray, Frame]:
-    """Yields the number of bytes wanted next, is sent exactly so many, and returns the frame."""
-    (length,) = _LENGTH.unpack((yield 4))
-    if length > max_header:
-        raise StreamError(f"frame header of {length} bytes is over the limit of {max_header}")
-    raw = yield length
+_Declaration = tuple[str, str | None, int, tuple[int, ...]]  # name, dtype or None for bytes, size, shape
+
+
+def _header_size(raw: bytes | bytearray, limit: int) -> int:
+    size: int = _LENGTH.unpack(raw)[0]
+    if size > limit:
+        raise StreamError(f"frame header of {size} bytes is over the limit of {limit}")
+    return size
+
+
+def _open_header(raw: bytes | bytearray, max_total: int) -> tuple[dict[str, Any], list[_Declaration], int]:
+    """Header, declared attachments and their size together. Raises FrameError and StreamError."""
     try:
-        header = _decode_json(raw.decode("utf-8", "surrogatepass"))
+        text = raw.decode("utf-8", "surrogatepass").strip()
+        header, end = _decode_json(text)
+        if end != len(text):
+            raise ValueError(f"there is more after character {end}")
     except (ValueError, RecursionError) as error:
         raise FrameError(f"frame header is not JSON: {error}") from None
     if not isinstance(header, dict):
         raise FrameError(f"frame header must be a JSON object, not {type(header).__name__}")
     declared = header.pop("attachments", None)
-    attachments: dict[str, Attachment] = {}
     if not declared:
-        return header, attachments
+        return header, [], 0
     if not isinstance(declared, list) or len(declared) > MAX_ATTACHMENTS:
         raise StreamError(f"attachments must be a list of at most {MAX_ATTACHMENTS} declarations")
     checked = [_check_declaration(index, item) for index, item in enumerate(declared)]
-    if sum(item[2] for item in checked) > max_total:
-        raise StreamError(f"attachments are over the limit of {max_total} bytes")
-    for name, dtype, size, shape in checked:
-        if name in attachments:
-            raise StreamError(f"attachment {name!r:.200} is declared twice")
-        part = yield size
-        if dtype is None:
-            attachments[name] = bytes(part)
-        else:
-            attachments[name] = np.frombuffer(part, dtype=dtype).reshape(shape)
-    return header, attachments
+    size = sum([item[2] for item in checked])
+    if size > max_total:
+        raise StreamError(f"attachments of {size} bytes are over the limit of {max_total}")
+    if len(checked) > 1 and len({item[0] for item in checked}) < len(checked):
+        raise StreamError("an attachment is declared twice")
+    return header, checked, size
 
 
-def _check_declaration(index: int, item: Any) -> tuple[str, str | None, int, tuple[int, ...]]:
-    """(name, dtype or None for bytes, size, shape) of one declared attachment. Raises StreamError."""
+def _split(declared: list[_Declaration], body: bytes | bytearray) -> dict[str, Attachment]:
+    """The attachments in the bytes after a header. Each has memory of its own, so that arrays are aligned."""
+    attachments: dict[str, Attachment] = {}
+    start = 0
+    for name, dtype, size, shape in declared:
+        part = body if size == len(body) else body[start : start + size]
+        start += size
+        attachments[name] = bytes(part) if dtype is None else np.frombuffer(part, dtype).reshape(shape)
+    return attachments
+
+
+def _check_declaration(index: int, item: Any) -> _Declaration:
+    """One declared attachment. Raises StreamError."""
     try:
         name, kind, size = item["name"], item["kind"], item["size"]
         if type(name) is not str:
