@@ -65,7 +65,8 @@ class Episode:
                 Server(self._listener, answer, self._host.wake, self._go_on).run()
             except Exception as error:
                 self._failure(session, error)
-        session.close()
+        with contextlib.suppress(Exception):  # verdict or fault is out; a bad end of the engine changes neither
+            session.close()
         return EXIT_FAULT if self._failed else 0
 
     def _create(self, spec: Spec) -> Session:
