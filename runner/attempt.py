@@ -11,9 +11,11 @@ import errno
 import shutil
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from manifests.load import Manifests
@@ -24,7 +26,7 @@ from runner.halt import Halt
 from runner.links import SandboxLink
 from runner.plan import Slot
 from runner.record import CLAUSE_TEXT, Course, Ending, Identity, make_record
-from runner.runtimes.base import EngineGone, Exit, Pair, Role, Runtime
+from runner.runtimes.base import EngineGone, Pair, Role, Runtime
 from runner.schedule import Taken
 from runner.settings import attempt_seed
 from runner.startup import CannotStart, Started, pair_request, start, start_spec
@@ -38,6 +40,7 @@ from runner.supervise import AgentThread, Supervisor
 # The longest episodes leave about 10 MB (states at 25 Hz, actions, logs), a model's transcript some 50 MB.
 MIN_FREE = 64 << 20  # bytes that must be free under ASSAY_HOME before an attempt is opened
 TRANSCRIPT = "transcript.jsonl"
+ROLES: tuple[Role, ...] = ("environment", "sandbox")
 _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EFBIG)
 
 
@@ -187,14 +190,11 @@ class _Attempt:
         )
 
     def _logs(self, pair: Pair, ending: Ending) -> None:
-        """Keep what the two processes wrote to stderr; both are ended here."""
-        roles: tuple[Role, ...] = ("environment", "sandbox")
-        for role in roles:
-            with suppress(EngineGone):
-                pair.kill(role)
-                found: Exit | None = pair.exit(role, 5.0)
-                if found is not None and found.log:
-                    ending.files[f"{role}.log"] = found.log.encode("utf-8", "backslashreplace")
+        """End both processes and keep what they wrote to stderr. At once: killing a container takes 0.1 to 0.2 s."""
+        with ThreadPoolExecutor(len(ROLES)) as threads:
+            for role, log in zip(ROLES, threads.map(partial(_end, pair), ROLES), strict=True):
+                if log:
+                    ending.files[f"{role}.log"] = log.encode("utf-8", "backslashreplace")
 
     def _close(self, ending: Ending, course: Course) -> AttemptRecord:
         """Artifacts, record, ledger entry. On a full disk the record says so; then the run stops."""
@@ -231,6 +231,15 @@ class _Attempt:
 
     def _report_usage(self, usage: Usage) -> None:
         self.usage = self.view.usage = usage
+
+
+def _end(pair: Pair, role: Role) -> str:
+    """Kill one process; returns the end of what it wrote to stderr."""
+    with suppress(EngineGone):
+        pair.kill(role)
+        found = pair.exit(role, 5.0)
+        return found.log if found is not None else ""
+    return ""
 
 
 def _lost(ending: Ending, error: OSError) -> Ending:

@@ -112,8 +112,8 @@ def check_same(name: str, recorded: Mapping[str, Any], now: Mapping[str, Any]) -
     more = f" (and {len(differing) - 1} more fields)" if len(differing) > 1 else ""
     was, is_now = _short(before.get(path)), _short(after.get(path))
     raise BadInput(
-        f"run {name}: {path}{_HINTS.get(path, '')} was {was} and is now {is_now}{more}: go back to what was recorded, or "
-        "start another run with RUN=..."
+        f"run {name}: {path}{_HINTS.get(path, '')} was {was} and is now {is_now}{more}: go back to what was recorded, "
+        "or start another run with RUN=..."
     )
 
 

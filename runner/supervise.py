@@ -88,7 +88,7 @@ class Supervisor:
     _evidence: dict[str, Any] = field(default_factory=dict)
 
     def run(self) -> Ending:
-        """Start the agent, wait for the end, return it. The sandbox is dead afterwards."""
+        """Start the agent, wait for the end, return it. The agent does nothing any more afterwards."""
         self.thread.start()
         reason, cause, text = self._wait()
         if not self.link.ended:
@@ -120,6 +120,8 @@ class Supervisor:
         self.stop.set()
         if not at_once:
             self.thread.join(AGENT_S)
+        if not self.thread.is_alive():
+            return  # its sandbox is ended together with the environment
         with suppress(EngineGone):
             self.pair.kill("sandbox")
         self.thread.join(KILLED_S)
