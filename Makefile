@@ -3,13 +3,14 @@ SHELL := /bin/sh
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.locked
+PAGES := $(VENV)/.leaderboard
 .DEFAULT_GOAL := help
-.PHONY: help setup evaluate test test-slow images leaderboard bench lint
+.PHONY: help setup evaluate test test-slow test-leaderboard images leaderboard bench lint
 
 help: ## show this text
 	@echo 'Assay: a containerized, reproducible leaderboard for embodied foundation-model agents'
 	@echo
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' Makefile
 	@echo
 	@echo 'make evaluate takes'
 	@echo '  MODEL=       a baseline (reference, random, noop) or a litellm model name; without it the baselines are listed'
@@ -69,5 +70,13 @@ bench: $(STAMP) ## measure speed and size, each beside a raw baseline of the sam
 lint: $(STAMP) ## ruff (lint, format) and mypy
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
 
-leaderboard: $(STAMP) ## the page (PORT=8501)
+leaderboard: $(PAGES) ## the page (PORT=8501)
 	@$(BIN)/python -m leaderboard $${PORT:+--port "$$PORT"}
+
+test-leaderboard: $(PAGES) ## the tests of the page, with its packages
+	@ASSAY_REQUIRE=leaderboard $(BIN)/python -m pytest tests/test_leaderboard*.py $(PYTEST)
+
+$(PAGES): $(STAMP) requirements-leaderboard.lock
+	@echo 'setup: packages of requirements-leaderboard.lock, each checked against its hash'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-leaderboard.lock
+	@touch $(PAGES)

@@ -1,4 +1,7 @@
-"""Scores that were computed already. A ledger only grows, so a run's id with its length names one state for ever."""
+"""Scores that were computed already. A ledger only grows, so a run's id with its length names one state for ever.
+
+What was verified is verified again after ten minutes: a file can be changed without growing.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ def summary(_store: Store, place: str, run_id: str, length: int, _run: Run) -> E
     return replace(entry, report={**entry.report, "groups": [], "attempts": []})
 
 
-@st.cache_resource(max_entries=16, show_spinner="Scoring the run …")
+@st.cache_resource(max_entries=16, ttl="10m", show_spinner="Scoring the run …")
 def whole(_store: Store, place: str, run_id: str, length: int, _run: Run) -> tuple[Entry | Unscored, str | None]:
     """A run with everything, and why its hash chain is broken, or None."""
     return read_entry(_store, _run, BREAKDOWNS), _store.verify(_run)

@@ -21,16 +21,13 @@ PAGE = 200  # attempts on one page
 
 def show(store: Store, run: Run, page: str | None) -> None:
     entry, broken = cached.details(store, run)
-    st.html(parts.head(tag("span", run.name, aria_current="page")))
+    head = parts.head(tag("span", run.name, aria_current="page"))
     if isinstance(entry, Unscored):
-        st.html(join((tag("h1", run.name), notice("This run cannot be scored here.", tag("p", entry.why)))))
+        st.html(join((head, tag("h1", run.name), notice("This run cannot be scored here.", tag("p", entry.why)))))
         return
     attempts = source.attempts_of(entry, store.attempts(run))
-    st.html(_summary(entry, broken))
-    st.html(_rates(entry))
-    st.html(_codes(attempts))
-    st.html(_matrix(entry, attempts))
-    st.html(_attempts(entry, attempts, page))
+    blocks = (_summary(entry, broken), _rates(entry), _codes(attempts), _matrix(entry, attempts))
+    st.html(join((head, *blocks, _attempts(entry, attempts, page))))
 
 
 def _summary(entry: Entry, broken: str | None) -> Safe:
