@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import time
 from pathlib import Path
@@ -12,7 +13,7 @@ import numpy as np
 from images import mujoco
 from images.client.results import Terminal
 from images.client.sdk import Client
-from images.client.wire import encode
+from images.client.wire import Frame, read_frame
 from images.gateway.session import Meter, Session
 from images.gateway.spec import parse_spec
 from images.reference import solve
@@ -37,17 +38,14 @@ class InProcess(Client):
         self.session, self.environment_s = session, 0.0
         self.sent: list[np.ndarray] = []
 
-    def _call(self, request: dict[str, Any], attachments: Any, repeatable: bool) -> Any:
-        self._next_id += 1
-        request["v"], request["id"] = 1, self._next_id
-        encode(request, attachments)
-        if attachments:
-            self.sent.append(attachments["actions"].copy())
+    def _exchange(self, data: bytes, fresh: bool) -> Frame:
+        request, attachments = read_frame(io.BytesIO(data).read)
+        if "actions" in attachments:
+            self.sent.append(np.array(attachments["actions"]))
         started = time.process_time()
-        try:
-            return self.session.answer(request, attachments or {})
-        finally:
-            self.environment_s += time.process_time() - started
+        reply, parts = self.session.answer(request, attachments)
+        self.environment_s += time.process_time() - started
+        return {**reply, "id": request["id"], "ok": True}, parts
 
 
 def condition(case: str, index: int) -> dict[str, Any]:
