@@ -218,6 +218,10 @@ class Kernel:
         if op == "note" and isinstance(header.get("text"), str):
             self._note(header["text"])
         elif op == "done" and job is not None and header.get("id") == job.identity:
+            if job.interrupted and self._worker is not None:  # its forks do not get the interrupt
+                self._note_ended(processes.end_descendants(spare=self._worker.pid))
+            if self._job is None:  # the worker ended meanwhile
+                return
             self._drain(job)
             error = header.get("error")
             status = header.get("status")

@@ -92,12 +92,14 @@ def reap() -> dict[int, int]:
     return ended
 
 
-def end_descendants() -> dict[int, int]:
-    """Kill everything below this process, again and again until nothing is left (a fork bomb goes on forking in
-    between, but every round leaves it less). Returns the wait status of those that were children."""
+def end_descendants(spare: int = 0) -> dict[int, int]:
+    """Kill everything below this process but ``spare``, again and again until nothing is left (a fork bomb goes on
+    forking in between, but every round leaves it less). Returns the wait status of those that were children."""
     ended: dict[int, int] = {}
     deadline = time.monotonic() + KILL_S
-    while (below := descendants(os.getpid())) and time.monotonic() < deadline:
+    while below := [pid for pid in descendants(os.getpid()) if pid != spare]:
+        if time.monotonic() > deadline:
+            break
         for pid in below:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)

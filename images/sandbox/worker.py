@@ -115,6 +115,7 @@ class _Interpreter:
         self._control = control
         self._read = descriptor_reader(control)
         self._running = False
+        self._pid = os.getpid()
         self._streams = (_text_stream(1), _text_stream(2))
         self._main = types.ModuleType("__main__")
         self._main.__dict__.update(__builtins__=builtins, env=connect(gateway), connect=connect, note=notes.note)
@@ -130,6 +131,8 @@ class _Interpreter:
             except EOFError:
                 os._exit(0)
             report = self._execute(f"<exec {header['id']}>", header["code"])
+            if os.getpid() != self._pid:  # a fork of the agent's code that came to its end
+                os._exit(0)
             self._send({"op": "done", "id": header["id"], **report})
 
     def _send(self, header: dict[str, Any]) -> None:
