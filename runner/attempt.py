@@ -29,7 +29,7 @@ from runner.record import CLAUSE_TEXT, Course, Ending, Identity, make_record
 from runner.runtimes.base import EngineGone, Pair, Role, Runtime
 from runner.schedule import Taken
 from runner.settings import attempt_seed
-from runner.startup import CannotStart, Started, pair_request, start, start_spec
+from runner.startup import Cancelled, CannotStart, Started, pair_request, start, start_spec
 from runner.store.artifacts import AttemptFolder
 from runner.store.leases import Owner
 from runner.store.store import Run, Store
@@ -121,7 +121,7 @@ class _Attempt:
 
     def run(self) -> AttemptRecord:
         services, info = self.services, self.services.agent.info
-        self.folder.start()
+        self._make_folder()
         try:
             started = start(
                 services.runtime,
@@ -143,8 +143,19 @@ class _Attempt:
                 started.pair.close()
         return self._close(ending, course)
 
+    def _make_folder(self) -> None:
+        try:
+            self.folder.start()
+        except OSError as error:
+            raise RunStopped(
+                f"disk: {self.folder.part} cannot be made ({error.strerror}): free some space or make it writable, then "
+                "run the same command"
+            ) from None
+
     def _episode(self, started: Started) -> tuple[Ending, Course]:
         services, ready = self.services, started.ready.header
+        if services.halt.draining.is_set():
+            raise Cancelled
         began_at = services.store.begin_attempt(services.run, self.row.id)
         self.view.began = True
         self._phase("running")

@@ -76,6 +76,8 @@ class Evaluation:
         with ExitStack() as stack:
             stack.callback(self.store.lock(self.name).release)
             run = self.store.find_run(self.name)
+            if run is not None and (broken := self.store.verify(run)) is not None:
+                raise RunStopped(f"run {run.name}: its ledger is damaged ({broken}): restore the store from a backup")
             if run is not None and not self._open(run):
                 check_same(self.name, *(_typed(settings) for settings in (run.settings, self._settings("", {}))))
                 return run

@@ -12,12 +12,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from slider_runtime import Scripted, SliderRuntime, evaluation, fail
+from slider_runtime import Pair, Scripted, SliderRuntime, evaluation, fail
 
 from manifests.records import AttemptRecord
 from runner.agents.base import AgentEnd, AttemptContext
 from runner.agents.registry import AgentRequest, make_agent
 from runner.errors import BadInput, RunStopped
+from runner.runtimes.base import PairRequest
 from runner.store.leases import Owner
 from runner.store.store import Run, Store
 from runner.store.tables import AttemptRow
@@ -239,6 +240,29 @@ def test_the_second_ctrl_c_closes_the_running_episode_as_interrupted(tmp_path: P
     assert process.wait(60) == 130
     _, _, found = finished(tmp_path)
     assert [(row.cause, row.incident) for row in found] == [("interrupted", "candidate")]
+
+
+def test_a_run_whose_ledger_was_edited_does_not_go_on(tmp_path: Path) -> None:
+    made = evaluation(tmp_path, make_agent(AgentRequest("noop")), parameters=[{}], protocol="single")
+    made.run()
+    with made.store.database.write() as session:
+        session.connection().exec_driver_sql("UPDATE entry SET payload = replace(payload, 'quit', 'goal_met')")
+    again = evaluation(tmp_path, make_agent(AgentRequest("noop")), parameters=[{}], protocol="single")
+    with pytest.raises(RunStopped, match=r"its ledger is damaged \(entry 4 was changed"):
+        again.run()
+
+
+def test_a_start_that_becomes_ready_after_ctrl_c_does_not_begin(tmp_path: Path) -> None:
+    class StopsWhileStarting(SliderRuntime):
+        def open(self, request: PairRequest) -> Pair:
+            pair = super().open(request)
+            made.halt.drain()
+            return pair
+
+    made = evaluation(tmp_path, make_agent(AgentRequest("noop")), StopsWhileStarting(), parameters=[{}])
+    made.run()
+    _, _, found = finished(tmp_path)
+    assert [row.state for row in found] == ["opened"]
 
 
 def test_jobs_run_in_parallel_and_never_at_one_condition(tmp_path: Path) -> None:

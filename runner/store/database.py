@@ -75,7 +75,7 @@ class Database:
         except ArgumentError:
             raise BadInput(f"ASSAY_STORE={url}: not a database URL; use sqlite:///PATH or postgresql://...") from None
         except (ModuleNotFoundError, NoSuchModuleError) as error:
-            raise StoreError(f"store {self.label}: {error}: pip install 'psycopg[binary]'") from None
+            raise StoreError(f"store {self.label}: {error}: pip install 'assay[postgres]'") from None
         if self.path is not None:
             if not read_only:
                 event.listen(self.engine, "connect", _configure_sqlite)
@@ -221,13 +221,18 @@ def _begin_sqlite(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
 
 
-def _check_folder(path: Path) -> None:
-    """The folder exists and can hold a WAL database."""
+def make_folder(path: Path) -> None:
+    """Raises StoreError when it does not exist and cannot be made."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        magic = filesystem_magic(path.parent)
+        path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StoreError(f"store {path}: {error.strerror}: set ASSAY_HOME to a folder that you can write") from None
+
+
+def _check_folder(path: Path) -> None:
+    """The folder exists and can hold a WAL database."""
+    make_folder(path.parent)
+    magic = filesystem_magic(path.parent)
     if magic in NETWORK:
         raise StoreError(
             f"store {path}: the file system is {NETWORK[magic]}, where SQLite loses data: set ASSAY_HOME to a local "

@@ -17,7 +17,7 @@ from manifests.records import AttemptRecord
 from runner.errors import BadInput
 from runner.store import leases, ledger
 from runner.store.artifacts import AttemptFolder
-from runner.store.database import Database
+from runner.store.database import Database, make_folder
 from runner.store.leases import Owner
 from runner.store.ledger import Entry
 from runner.store.lock import RunLock
@@ -45,6 +45,7 @@ class Store:
 
     def __init__(self, home: Path | None = None, url: str | None = None, *, read_only: bool = False) -> None:
         self.home = (home or Path(os.environ.get("ASSAY_HOME") or "runs")).absolute()
+        make_folder(self.home)
         where = url or os.environ.get("ASSAY_STORE") or f"sqlite:///{self.home / 'assay.sqlite'}"
         self.database = Database(where, read_only=read_only)
 
