@@ -1,7 +1,7 @@
 """Drives the launcher's mechanism without the arms, so that a test can stage one shot in a moment.
 
-Only inputs of the physics are written (brake lever, wheels, a pull on the carriage, the trigger's paddle); latch, brake,
-sear, flight and every judgement are those of the environment."""
+Only inputs of the physics are written (brake lever, wheels, a pull on the carriage, the trigger's paddle); latch,
+brake, sear, flight and every judgement are those of the environment."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import numpy as np
 from images.mujoco.launcher import geometry as g
 from images.mujoco.launcher import scene as scenes
 from images.mujoco.launcher.environment import Launcher
+from images.mujoco.launcher.mechanism import barrel_rotation
 
 CONDITION: dict[str, Any] = {
     "stiffness": 25.0,
@@ -29,7 +30,7 @@ FAR_WALL = {"kind": "fixed", "name": "wall", "size": [0.06, 3.0, 1.5], "at": [5.
 
 def board(name: str, x: float, y: float = 0.0, z: float = 0.0, **more: Any) -> dict[str, Any]:
     """A balsa board that one ball knocks over."""
-    base = {"kind": "target", "name": name, "size": [0.03, 0.3, 0.3], "at": [x, y, z], "material": "balsa"}
+    base = {"kind": "target", "name": name, "size": [0.03, 0.22, 0.26], "at": [x, y, z], "material": "balsa"}
     return base | more
 
 
@@ -72,28 +73,26 @@ def put(env: Launcher, **joints: float) -> None:
 
 
 def aim(env: Launcher, azimuth: float, elevation: float) -> None:
-    """Release the brake, turn both wheels (degrees of the barrel), let them rest, set the brake."""
+    """Release the brake, turn both wheels (degrees of the barrel), let them rest, set the brake. A projectile in the
+    groove is carried along, as a slow turn would do."""
     put(env, brake=-0.5)
     wait(env, 0.04)
     a, e = math.radians(azimuth), math.radians(elevation)
+    index = env.plant.seated()
     put(env, azimuth=a, azimuth_wheel=a / g.GEAR, elevation=e, elevation_wheel=e / g.GEAR)
+    if index is not None:
+        _lay(env, index, barrel_rotation(a, e))
     wait(env, 0.3)
     put(env, brake=0.5)
     wait(env, 0.04)
 
 
 def pull(env: Launcher, draw: float) -> None:
-    """Pull the carriage until the latch holds ``draw`` (m), and let it go."""
-    plant = env.plant
-    dof = plant.addresses(["draw"])[1][0]
-    stiffness = env.realized()["stiffness"]
-    for _ in range(400):
-        if plant.notch * g.RATCHET_PITCH >= draw - 1e-9 or env.judge() is not None:
-            break
-        speed = float(plant.data.qvel[dof])
-        plant.data.qfrc_applied[dof] = -(stiffness * (plant.draw + 0.004) + 1.0 + 4.0 * speed)
-        env.apply(HOME)
-    plant.data.qfrc_applied[dof] = 0.0
+    """Draw the carriage to ``draw`` (m), projectile and all, and let it go: either a tooth holds it or none does."""
+    index = env.plant.seated()
+    put(env, draw=-draw - 3e-4)
+    if index is not None:
+        _lay(env, index, env.plant.data.xmat[env.plant.model.body("barrel").id].reshape(3, 3))
     wait(env, 0.3)
 
 
@@ -106,13 +105,17 @@ def press(env: Launcher) -> None:
 def load(env: Launcher, index: int) -> None:
     """Lay a projectile of the tray into the groove before the pusher."""
     plant = env.plant
-    item = plant.projectiles[index]
+    barrel = plant.model.body("barrel").id
+    _lay(env, index, plant.data.xmat[barrel].reshape(3, 3))
+    wait(env, 0.3)
+
+
+def _lay(env: Launcher, index: int, rotation: np.ndarray) -> None:
+    plant, item = env.plant, env.plant.projectiles[index]
     s = -plant.draw + g.PUSHER_FRONT + item.radius + 0.001
     local = np.array([g.REST + s, 0, (item.radius - g.REFERENCE_RADIUS) * math.sqrt(2) + 2e-4])
-    barrel = plant.model.body("barrel").id
-    item.position[:3] = plant.data.xpos[barrel] + plant.data.xmat[barrel].reshape(3, 3) @ local
+    item.position[:3] = plant.data.xpos[plant.model.body("barrel").id] + rotation @ local
     item.velocity[:] = 0.0
-    wait(env, 0.3)
 
 
 def shoot(env: Launcher, azimuth: float, elevation: float, draw: float, after: float = 3.0) -> None:
@@ -126,12 +129,12 @@ def shoot(env: Launcher, azimuth: float, elevation: float, draw: float, after: f
 
 
 def muzzle_speed(stiffness: float, draw: float, elevation: float, mass: float, radius: float) -> float:
-    """Closed form (m/s) at the muzzle for a draw (m) at an elevation (deg): spring work less gravity and friction."""
+    """Closed form (m/s) for a draw (m) and an elevation (deg): spring work less gravity and friction; 0 if stuck."""
     moving, e = mass + g.CARRIAGE_MASS, math.radians(elevation)
     friction = g.BORE_FRICTION * math.sqrt(2) * math.cos(e)
     square = stiffness * draw**2 / moving - 2 * 9.81 * draw * (math.sin(e) + friction * mass / moving)
     run = g.BARREL_MUZZLE - g.PUSHER_FRONT - radius
-    return math.sqrt(square - 2 * 9.81 * run * (math.sin(e) + friction))
+    return math.sqrt(max(0.0, square - 2 * 9.81 * run * (math.sin(e) + friction)))
 
 
 def draw_for(env: Launcher, x: float, z: float, elevation: float, index: int = 0) -> float:
@@ -143,14 +146,10 @@ def draw_for(env: Launcher, x: float, z: float, elevation: float, index: int = 0
     run = x - g.PIVOT[0] - length * math.cos(e) + h * math.sin(e)
     rise = z - g.PIVOT[2] - length * math.sin(e) - h * math.cos(e)
     speed = math.sqrt(9.81 * run**2 / (2 * math.cos(e) ** 2 * (run * math.tan(e) - rise)))
-    draws = np.arange(0.05, 0.3, 0.002)
+    draws = np.arange(0.05, 0.3, g.RATCHET_PITCH)
     stiffness = env.realized()["stiffness"]
-    found = [
-        (abs(muzzle_speed(stiffness, d, elevation, public["mass"], public["radius"]) - speed), d)
-        for d in draws
-        if stiffness * d * d > 0.12
-    ]
-    return float(min(found)[1])
+    reached = [muzzle_speed(stiffness, float(d), elevation, public["mass"], public["radius"]) for d in draws]
+    return float(draws[np.argmin(np.abs(np.array(reached) - speed))])
 
 
 def judged(env: Launcher) -> tuple[str, str | None, str | None]:

@@ -36,7 +36,8 @@ def test_every_authored_scene_loads_and_compiles(case: str) -> None:
 
 def test_an_unknown_field_is_named_with_its_path() -> None:
     text = refused(lambda d: d["elements"][0].update(colour="red"))
-    assert text.startswith("A999.json: elements.0.target.colour") and "'red'" in text
+    assert text.startswith("A999.json: elements.0.target.colour")
+    assert "'red'" in text
 
 
 def test_a_missing_field_is_named_with_its_path() -> None:
@@ -46,7 +47,8 @@ def test_a_missing_field_is_named_with_its_path() -> None:
 @pytest.mark.parametrize("value", [-0.1, 0.0])
 def test_a_size_must_be_positive(value: float) -> None:
     text = refused(lambda d: d["elements"][0].update(size=[value, 0.1, 0.1]))
-    assert "elements.0.target.size.0" in text and str(value) in text
+    assert "elements.0.target.size.0" in text
+    assert str(value) in text
 
 
 def test_nan_is_refused() -> None:
@@ -105,7 +107,7 @@ def test_a_condition_that_cannot_be_realized_is_refused(change: dict[str, Any], 
 
 
 def test_a_missing_condition_parameter_is_named() -> None:
-    with pytest.raises(ValueError, match="condition.parameters.stiffness is missing"):
+    with pytest.raises(ValueError, match=r"condition\.parameters\.stiffness is missing"):
         realize({key: value for key, value in CONDITION.items() if key != "stiffness"}, scenes.load("A007"))
 
 
@@ -123,7 +125,8 @@ EVERY_KIND: list[dict[str, Any]] = [
      "material": "glass", "yaw": 20},
     {"kind": "bank", "name": "bank", "size": [0.03, 0.5, 0.4], "pitch": -20, "at": [3.8, 0.8, 0], "material": "rubber"},
     {"kind": "fixed", "name": "plinth", "size": [0.3, 0.3, 0.1], "at": [3.8, 0, 0], "material": "stone"},
-    {"kind": "flap", "name": "flap", "size": [0.02, 0.2, 0.2], "hinge": "top", "range": [-80, 80], "at": [3.8, 0, 0.15]},
+    {"kind": "flap", "name": "flap", "size": [0.02, 0.2, 0.2], "hinge": "top", "range": [-80, 80],
+     "at": [3.8, 0, 0.15]},
     {"kind": "seesaw", "name": "seesaw", "size": [0.6, 0.1, 0.02], "pivot_height": 0.1, "range": [-15, 15],
      "at": [3.8, -0.8, 0]},
 ]  # fmt: skip

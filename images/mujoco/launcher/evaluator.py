@@ -76,7 +76,7 @@ class Evaluator:
         forces = np.full((CONTACTS, 3), np.inf)  # only the normal component, the first, is limited
         forces[:, 0] = [*parts, *parts, value["L-40"]]
         self._sensor_limit = np.concatenate([forces.ravel(), [value["L-50"]] * 2])
-        self._parts = [f"{arm} {part}" for arm in g.ARMS for part in BODIES + FINGERS] + ["both arms"]
+        self.parts = [f"{arm} {part}" for arm in g.ARMS for part in BODIES + FINGERS] + ["both arms"]
         self._azimuth_limit, self._elevation_limits = math.radians(value["L-30"]), np.radians(value["L-31"])
 
     def _check_samples(self) -> None:
@@ -99,7 +99,7 @@ class Evaluator:
         if column >= 3 * CONTACTS:
             self._violate("L-50", f"a contact of the {g.ARMS[column - 3 * CONTACTS]} arm", value, time=time)
             return
-        part = self._parts[column // 3]
+        part = self.parts[column // 3]
         clause = "L-40" if part == "both arms" else "L-42" if "finger" in part else "L-41"
         self._violate(clause, part, value, time=time)
 

@@ -111,8 +111,9 @@ class Flight:
         self._scan()
         for pane in self.panes:
             if pane.broken is None and pane.load():
-                pane.fracture(self._model, self._data)
-                self._note("fractured", element=pane.name, impulse=float(pane.impulse.max()))
+                breaker = self.projectiles[int(pane.impulse.argmax())]
+                pane.fracture(self._model, self._data, breaker.velocity[:3])
+                self._note("fractured", element=pane.name, impulse=pane.peak)
 
     def _shot(self, item: Projectile) -> Shot:
         return next(shot for shot in reversed(self.shots) if shot.projectile == item.index)

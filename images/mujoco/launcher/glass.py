@@ -11,6 +11,7 @@ from images.mujoco.launcher import geometry as g
 from images.mujoco.launcher.model import Compiled
 
 CONTACT_BREAK_S = 0.005  # s without force after which the impulse of a contact starts anew
+BURST_SPEED, BURST_SPIN = 0.4, 4.0  # m/s along the blow, rad/s at most: stress that the glass lets go as it breaks
 
 
 @dataclass
@@ -26,6 +27,8 @@ class Pane:
     impulse: np.ndarray  # (projectiles,) of the present contact (N s)
     idle: np.ndarray  # (projectiles,) s since its last force
     rgba: np.ndarray
+    pattern: int  # seed of cells and burst
+    peak: float = 0.0  # largest impulse of one contact so far (N s)
     broken: float | None = None
 
     def load(self) -> bool:
@@ -37,16 +40,28 @@ class Pane:
             return False
         self.idle = np.where(force > 0, 0.0, self.idle + g.PHYSICS_DT)
         self.impulse += force * g.PHYSICS_DT
-        return bool(self.impulse.max() >= self.threshold)
+        self.peak = max(self.peak, float(self.impulse.max()))
+        return self.peak >= self.threshold
 
-    def fracture(self, model: Any, data: Any) -> None:
-        """Take the sheet away and let the shards go. Collision bits live in the model, which one episode owns."""
+    def fracture(self, model: Any, data: Any, blow: np.ndarray) -> None:
+        """Take the sheet away and let the shards go in the direction of ``blow`` (3,), a velocity in the world.
+
+        Without some speed the shards would lean on each other and stand. Collision bits live in the model, which one
+        episode owns; any speed, even -0.0, wakes a sleeping body."""
         self.broken = float(data.time)
         model.geom_contype[self.sheet] = model.geom_conaffinity[self.sheet] = 0
+        bodies = model.geom_bodyid[self.shards]  # the broad phase looks at the bodies' bits
+        model.body_contype[bodies], model.body_conaffinity[bodies] = 1, 33
         model.geom_rgba[self.sheet] = 0.0
         model.geom_contype[self.shards], model.geom_conaffinity[self.shards] = 1, 33
         model.geom_rgba[self.shards] = self.rgba
-        data.qvel[self.dofs] = -0.0  # not the bytes of zero: wakes the sleeping shards without moving them
+        count, rng = len(self.shards), np.random.default_rng(self.pattern)
+        normal = data.geom_xmat[self.sheet].reshape(3, 3)[:, 0]
+        along = normal * np.copysign(BURST_SPEED, normal @ blow)
+        speeds = np.concatenate(
+            [along * rng.uniform(0.5, 1.0, (count, 1)), rng.uniform(-BURST_SPIN, BURST_SPIN, (count, 3))], axis=1
+        )
+        data.qvel[self.dofs] = speeds.ravel()
 
 
 def panes(compiled: Compiled, data: Any) -> list[Pane]:
@@ -71,6 +86,7 @@ def panes(compiled: Compiled, data: Any) -> list[Pane]:
                 np.zeros(count),
                 np.zeros(count),
                 model.mat_rgba[model.geom_matid[sheet]].copy(),
+                compiled.scene.element(element.name).pattern,
             )
         )
     return out
