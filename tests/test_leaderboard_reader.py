@@ -65,6 +65,16 @@ def test_a_store_on_a_folder_that_cannot_be_written_is_read(tmp_path: Path, clos
     assert found.stdout == "['r']\n", found.stderr
 
 
+def test_a_folder_that_may_not_be_entered_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path) -> bool:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "is_file", refuse)
+    with pytest.raises(StoreError, match="Permission denied: make its folder readable") as caught:
+        Store(tmp_path, read_only=True)
+    assert not isinstance(caught.value, StoreMissing)
+
+
 @pytest.mark.parametrize("make_folder", [True, False])
 def test_a_missing_store_is_not_made(tmp_path: Path, make_folder: bool) -> None:
     home = tmp_path / "home"

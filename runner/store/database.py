@@ -138,7 +138,11 @@ class Database:
                 _upgrade(connection)
 
     def _check_version(self) -> None:
-        if self.path is not None and not self.path.is_file():
+        try:
+            missing = self.path is not None and not self.path.is_file()
+        except OSError as error:
+            raise StoreError(f"store {self.label}: {error.strerror}: make its folder readable for this user") from None
+        if missing:
             raise StoreMissing(f"store {self.label}: does not exist: record a run first, or set ASSAY_HOME")
         with self.engine.connect() as connection:
             version = self._version(connection)

@@ -45,7 +45,8 @@ class Store:
 
     def __init__(self, home: Path | None = None, url: str | None = None, *, read_only: bool = False) -> None:
         self.home = (home or Path(os.environ.get("ASSAY_HOME") or "runs")).absolute()
-        make_folder(self.home)
+        if not read_only:
+            make_folder(self.home)
         where = url or os.environ.get("ASSAY_STORE") or f"sqlite:///{self.home / 'assay.sqlite'}"
         self.database = Database(where, read_only=read_only)
 
