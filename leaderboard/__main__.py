@@ -16,6 +16,7 @@ PORT = 8501
 
 # Okabe and Ito's blue on light, their sky blue on dark: apart from orange and grey for every kind of colour vision.
 OPTIONS = {
+    "global.developmentMode": "false",  # Streamlit guesses it from the name of the folder that it is installed in
     "server.headless": "true",
     "server.fileWatcherType": "none",
     "server.enableStaticServing": "false",
@@ -40,8 +41,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         _refuse("streamlit is not installed here: run `make leaderboard`, which installs it")
     port = port_number(given.port)
     check_free(given.address, port)
-    host = f"[{given.address}]" if ":" in given.address else given.address
-    print(f"leaderboard: http://{host}:{port}/ (Ctrl-C ends it)", flush=True)
+    print(f"leaderboard: {shown(given.address, port)} (Ctrl-C ends it)", flush=True)
     os.execv(sys.executable, command(given.address, port))
 
 
@@ -50,6 +50,13 @@ def command(address: str, port: int) -> list[str]:
     options = OPTIONS | {"server.address": address, "server.port": str(port)}
     flags = [f"--{name}={value}" for name, value in options.items()]
     return [sys.executable, "-m", "streamlit", "run", str(APP), *flags]
+
+
+def shown(address: str, port: int) -> str:
+    """What to type into a browser."""
+    if address in ("0.0.0.0", "::"):
+        return f"http://127.0.0.1:{port}/ and every other address of this machine"
+    return f"http://[{address}]:{port}/" if ":" in address else f"http://{address}:{port}/"
 
 
 def port_number(text: str) -> int:
