@@ -53,8 +53,9 @@ def condition(case: str, index: int) -> dict[str, Any]:
     return json.loads(CONDITIONS.read_text())["environments"][f"marble/dual-panda/{case}"][index]
 
 
-def open_session(case: str, parameters: dict[str, Any], level: str = "L3") -> Session:
-    raw = {
+def make_start(case: str, parameters: dict[str, Any], level: str = "L3") -> dict[str, Any]:
+    """The specification of the host's ``start`` frame."""
+    return {
         "attempt": "a-1",
         "environment_id": f"marble/dual-panda/{case}",
         "mode": "loaded",
@@ -66,6 +67,10 @@ def open_session(case: str, parameters: dict[str, Any], level: str = "L3") -> Se
         "pictures": False,
         "record": {"state_hz": 10},
     }
+
+
+def open_session(case: str, parameters: dict[str, Any], level: str = "L3") -> Session:
+    raw = make_start(case, parameters, level)
     return Session(mujoco.create(raw), parse_spec(raw), Unattended())
 
 

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from reference_session import InProcess, condition, open_session, run_reference
+from gateway_harness import Process
+from reference_session import InProcess, condition, make_start, open_session, run_reference
 
+from images.client import connect
 from images.mujoco.launcher.reference.agent import Unequipped
 from images.reference import NoReference, solve
 
@@ -62,6 +64,25 @@ def test_the_same_episode_gets_the_same_actions_bit_for_bit():
     first, second = (run_reference("A007", condition("A007", 2))[1] for _ in range(2))
     assert np.array_equal(np.concatenate(first.sent), np.concatenate(second.sent))
     assert first.session.digest() == second.session.digest()
+
+
+def test_the_same_episode_through_a_real_gateway_ends_in_the_same_state(tmp_path):
+    _, here, _ = run_reference("A007", condition("A007", 3))
+    process = Process("images.gateway", "--engine", "images.mujoco", "--socket", str(tmp_path / "s"))
+    try:
+        process.expect("hello")
+        process.send("start", spec=make_start("A007", condition("A007", 3)))
+        process.expect("ready")
+        client = connect(str(tmp_path / "s"))
+        assert solve(client, lambda line: None).success
+        process.expect("acted")
+        verdict, artifacts = process.expect("verdict")
+        client.close()
+    finally:
+        process.kill()
+    assert verdict["judgement"]["cause"] == "goal_met"
+    assert verdict["digest"] == here.session.digest()
+    assert np.array_equal(artifacts["actions"], np.concatenate(here.sent)[: len(artifacts["actions"])])
 
 
 class Clumsy(InProcess):

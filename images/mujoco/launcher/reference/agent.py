@@ -85,7 +85,7 @@ class Gunner:
     def play(self) -> str:
         """Shoot until every goal is reached or the ammunition is gone; returns why it stops. Raises NoAim, Stuck and
         Terminated."""
-        loaded = True
+        fired = 0
         for index, projectile in enumerate(self.projectiles):
             self.readings.follow(index)
             plan = self._plan(projectile)
@@ -97,21 +97,22 @@ class Gunner:
                 f"{np.degrees(aim.azimuth):.2f}, elevation {np.degrees(aim.elevation):.2f} degrees, draw "
                 f"{1000 * aim.draw:.0f} mm; {100 * aim.robustness:.0f} % of disturbed shots hit"
             )
-            shot = self.cycle.shoot(aim, projectile, loaded)
-            loaded = False
+            shot = self.cycle.shoot(aim, projectile, loaded=index == 0)
+            fired += shot.fired
             self._learn(shot, projectile)
-        if self._plan(self.projectiles[-1]) is not None:
-            self.crew.run({"left": self.operator.left.hold(WAIT_S)})
-            self.crew.sense()
-            return "out of projectiles"
+            self._look()
+            self.report(f"struck: {', '.join(sorted(self.range.struck(fired))) or 'nothing'}")
         self.crew.run({"left": self.operator.left.hold(WAIT_S)})
         self.crew.sense()
-        return "every goal is reached, but the environment does not declare success"
+        return f"waited {WAIT_S:.0f} s after the last of {fired} shots, and the episode goes on"
+
+    def _look(self) -> None:
+        events, self.crew.events = self.crew.events, []
+        self.range.refresh(self.crew.read(self.range.fields), events)
 
     def _plan(self, projectile: Projectile) -> Plan | None:
         now = self.crew.sense()
-        events, self.crew.events = self.crew.events, []
-        self.range.refresh(self.crew.read(self.range.fields), events)
+        self._look()
         present = (float(now["azimuth"]), float(now["elevation"]))
         return self.strategy.next(self.range, projectile, present, self.readings.draw)
 

@@ -45,6 +45,10 @@ class Range:
         """Whether the required target ``name`` has reached its goal."""
         return bool(self._values[f"reached/{name}"])
 
+    def struck(self, shot: int) -> set[str]:
+        """Names of the elements that the projectile of ``shot`` (1, 2, ...) has touched."""
+        return self._struck.get(shot, set())
+
     def happened(self, name: str, event: str) -> bool:
         """Whether a step of a damage path is done. ``struck`` must happen in the shot that clears the target, so it is
         never done beforehand; the others are asked of the fields where these exist."""
