@@ -23,6 +23,17 @@ from images.mujoco.launcher.plant import Plant
 CAUSES = {"DROP": "object_lost", "AMMO": "ammunition"}  # every other code: ``violation``
 
 
+@dataclass(frozen=True)
+class Moved:
+    """Largest change of an element's bodies since the start: m, m, m, degrees; a centre outside the area, if any."""
+
+    horizontal: float
+    drop: float
+    shift: float
+    tilt: float
+    outside: list[float] | None
+
+
 @dataclass
 class Watched:
     """One element whose bodies the referee follows; ``since`` is when its goal began to hold."""
@@ -31,7 +42,10 @@ class Watched:
     bodies: np.ndarray
     start: np.ndarray  # (n, 3) centres
     axes: np.ndarray  # (n, 9) orientations
+    trees: np.ndarray  # kinematic trees of the bodies that can move
     round: bool
+    asleep: bool = False
+    moved: Moved | None = None
     since: float | None = None
     reached: float | None = None  # first instant at which the goal held
     counted: float | None = None  # when it had held for the dwell
@@ -50,6 +64,7 @@ class Evaluator:
         self._struck = 0
         self._misfires = 0
         self._prepare_limits()
+        self._asleep = plant.data.tree_asleep
         task = self._scene.task
         names = [item.element for item in task.required] + list(task.protected)
         names += [step.element for item in task.required for step in item.after if step.event in ("toppled", "cleared")]
@@ -60,7 +75,8 @@ class Evaluator:
         element = self._scene.element(name)
         ids = np.array([self._plant.model.body(body).id for body in built.bodies])
         ball = getattr(element, "shape", "") in ("ball", "sphere", "cylinder")
-        return Watched(built, ids, data.xpos[ids].copy(), data.xmat[ids].copy(), ball)
+        trees = self._plant.model.body_treeid[ids]
+        return Watched(built, ids, data.xpos[ids].copy(), data.xmat[ids].copy(), trees[trees >= 0], ball)
 
     # ---- limits and contact, sampled at every physics step ---------------------------------------------------------
     def _prepare_limits(self) -> None:
@@ -153,15 +169,26 @@ class Evaluator:
             if item.position[2] < self._value["L-60"]:
                 self._violate("L-60", f"projectile {item.index + 1}", float(item.position[2]))
 
-    def _moved(self, item: Watched) -> tuple[float, float, float, float]:
-        """Largest horizontal shift, drop and shift in space (m) and tilt (deg) of an element's bodies."""
-        data = self._plant.data
-        shift = data.xpos[item.bodies] - item.start
+    def _moved(self, item: Watched) -> Moved:
+        """How far an element has come. Bodies that sleep have not moved since, so the last answer stands."""
+        asleep = bool((self._asleep[item.trees] >= 0).all())
+        if asleep and item.asleep and item.moved is not None:
+            return item.moved
+        data, item.asleep = self._plant.data, asleep
+        centres = data.xpos[item.bodies]
+        shift = centres - item.start
         now, before = data.xmat[item.bodies].reshape(-1, 3, 3), item.axes.reshape(-1, 3, 3)
         cosine = np.clip((now[:, :, 2] * before[:, :, 2]).sum(axis=1).min(), -1.0, 1.0)
-        tilt = 0.0 if item.round else math.degrees(math.acos(float(cosine)))
-        horizontal = float(np.hypot(shift[:, 0], shift[:, 1]).max())
-        return horizontal, float(-shift[:, 2].min()), float(np.linalg.norm(shift, axis=1).max()), tilt
+        (x0, x1), (y0, y1) = self._value["L-61"]
+        inside = (centres[:, 0] > x0) & (centres[:, 0] < x1) & (centres[:, 1] > y0) & (centres[:, 1] < y1)
+        item.moved = Moved(
+            horizontal=float(np.hypot(shift[:, 0], shift[:, 1]).max()),
+            drop=float(-shift[:, 2].min()),
+            shift=float(np.linalg.norm(shift, axis=1).max()),
+            tilt=0.0 if item.round else math.degrees(math.acos(float(cosine))),
+            outside=None if inside.all() else [round(float(v), 3) for v in centres[~inside][0]],
+        )
+        return item.moved
 
     def _check_protected(self) -> None:
         for name in self._scene.task.protected:
@@ -169,19 +196,13 @@ class Evaluator:
             pane = self._pane(name)
             if pane is not None and pane.broken is not None:
                 self._violate("L-15", name, None, time=pane.broken)
-            _, _, shift, tilt = self._moved(item)
-            if shift > self._value["L-13"]:
-                self._violate("L-13", name, shift)
-            if tilt > self._value["L-14"]:
-                self._violate("L-14", name, tilt)
-            self._check_inside(name, item)
-
-    def _check_inside(self, name: str, item: Watched) -> None:
-        (x0, x1), (y0, y1) = self._value["L-61"]
-        centres = self._plant.data.xpos[item.bodies]
-        inside = (centres[:, 0] > x0) & (centres[:, 0] < x1) & (centres[:, 1] > y0) & (centres[:, 1] < y1)
-        if not inside.all():
-            self._violate("L-61", name, [round(float(v), 3) for v in centres[~inside][0]])
+            moved = self._moved(item)
+            if moved.outside is not None:
+                self._violate("L-61", name, moved.outside)
+            if moved.shift > self._value["L-13"]:
+                self._violate("L-13", name, moved.shift)
+            if moved.tilt > self._value["L-14"]:
+                self._violate("L-14", name, moved.tilt)
 
     def _check_strikes(self) -> None:
         order = self._scene.task.order
@@ -205,10 +226,10 @@ class Evaluator:
     def _holds(self, name: str, goal: str) -> bool:
         if goal == "fractured":
             return self._pane(name).broken is not None
-        horizontal, drop, _, tilt = self._moved(self.watched[name])
+        moved, value = self._moved(self.watched[name]), self._value
         if goal == "toppled":
-            return tilt >= float(self._value["L-05"])
-        return horizontal >= self._value["L-02"] or drop >= self._value["L-03"] or tilt >= self._value["L-04"]
+            return moved.tilt >= float(value["L-05"])
+        return moved.horizontal >= value["L-02"] or moved.drop >= value["L-03"] or moved.tilt >= value["L-04"]
 
     def _happened(self, element: str, event: str) -> bool:
         if event == "struck":
@@ -223,7 +244,9 @@ class Evaluator:
                 continue
             if not self._holds(required.element, required.goal):
                 item.since = None
-                self._check_inside(required.element, item)
+                outside = self._moved(item).outside
+                if outside is not None:
+                    self._violate("L-61", required.element, outside)
                 continue
             if item.reached is None:
                 self._reach(required, item, now)

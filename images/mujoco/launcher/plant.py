@@ -40,7 +40,7 @@ class Plant:
         first = self._vadr["left_joint1"]
         self._mechanism_position = d.qpos[:first]  # hinges and one slide: position and speed have the same index
         self._wheel_speed = [d.qvel[self._vadr[n] : self._vadr[n] + 1] for n in ("elevation_wheel", "azimuth_wheel")]
-        self._index = tuple(self._qadr[n] for n in ("brake", "draw", "trigger"))
+        self._brake, self._draw, self._trigger = (self._qadr[name] for name in ("brake", "draw", "trigger"))
         self._arm_speed = d.qvel[first : first + ARM_DOFS]
         self._arm_sensors = d.sensordata[:ARM_SENSORS]
         self.speed_log = np.zeros((g.SUBSTEPS, ARM_DOFS))
@@ -138,7 +138,7 @@ class Plant:
     def _work(self) -> None:
         """The mechanism after one physics step."""
         position = self._mechanism_position.tolist()
-        brake, draw, trigger = (position[i] for i in self._index)
+        brake, draw, trigger = position[self._brake], position[self._draw], position[self._trigger]
         if self.brake_set:
             if brake < g.BRAKE_RELEASED:
                 self._release_brake()
