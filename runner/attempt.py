@@ -148,8 +148,8 @@ class _Attempt:
             self.folder.start()
         except OSError as error:
             raise RunStopped(
-                f"disk: {self.folder.part} cannot be made ({error.strerror}): free some space or make it writable, then "
-                "run the same command"
+                f"disk: {self.folder.part} cannot be made ({error.strerror}): free some space or make it writable, "
+                "then run the same command"
             ) from None
 
     def _episode(self, started: Started) -> tuple[Ending, Course]:

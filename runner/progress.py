@@ -20,7 +20,6 @@ from runner.attempt import AttemptView
 from runner.schedule import Schedule
 
 MARKS = {"success": ("✓", "green"), "failure": ("✗", "red"), "invalid": ("!", "yellow")}
-WIDE = 100  # columns from which the live table has room for the note
 
 
 class Progress:
@@ -82,10 +81,9 @@ class Progress:
     def _render(self) -> RenderableType:
         with self._lock:
             views = list(self._views)
-            return Group(self._table(views), self._totals(len(views)))
+            return Group(self._table(views), *self._notes(views), self._totals())
 
     def _table(self, views: list[AttemptView]) -> Table:
-        wide = self._console.width >= WIDE and any(view.note for view in views)
         table = Table(box=None, pad_edge=False, expand=False)
         table.add_column("attempt", no_wrap=True)
         table.add_column("phase", no_wrap=True, style="cyan", width=12)
@@ -94,8 +92,6 @@ class Progress:
         if self._models:
             table.add_column("tokens", justify="right", no_wrap=True)
             table.add_column("cost", justify="right", no_wrap=True)
-        if wide:
-            table.add_column("note", no_wrap=True, overflow="ellipsis", ratio=1, style="dim")
         for view in views:
             budgets = view.slot.planned.budgets
             cells = [
@@ -110,12 +106,23 @@ class Progress:
                 known = usage is not None and usage.tokens_input is not None
                 cells.append(f"{(usage.tokens_input or 0) + (usage.tokens_output or 0):,}" if usage and known else "–")
                 cells.append(f"${usage.cost_usd:.2f}" if usage and usage.cost_usd is not None else "–")
-            if wide:
-                cells.append(escape(view.note))
             table.add_row(*cells)
         return table
 
-    def _totals(self, running: int) -> Text:
+    def _notes(self, views: list[AttemptView]) -> list[Text]:
+        """The last note of each attempt, cut at the width of the terminal."""
+        return [
+            Text(
+                f"{view.slot.planned.environment_id.rsplit('/', 1)[-1]} c{view.slot.condition.index}: {view.note}",
+                style="dim",
+                no_wrap=True,
+                overflow="ellipsis",
+            )
+            for view in views
+            if view.note
+        ]
+
+    def _totals(self) -> Text:
         counts = {name: sum(record.outcome == name for record in self._records) for name in MARKS}
         line = Text()
         if self._schedule is not None:

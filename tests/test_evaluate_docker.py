@@ -11,6 +11,7 @@ import pytest
 from test_cli import ASSAY
 
 from runner.store.store import Store
+from runner.store.tables import AttemptRow
 
 pytestmark = pytest.mark.docker
 RUN = f"killed-{os.getpid()}"
@@ -65,6 +66,6 @@ def test_a_run_in_containers_that_is_killed_twice_goes_on_and_leaves_nothing(tmp
             subprocess.run(["docker", "volume", "rm", "-f", name], capture_output=True)
 
 
-def attempts(store: Store) -> list:  # type: ignore[type-arg]
+def attempts(store: Store) -> list[AttemptRow]:
     run = store.find_run(RUN)
     return store.attempts(run) if run else []

@@ -18,6 +18,7 @@ COMMANDS = {
     "evaluate": ("runner.cli.evaluate", "Evaluate an agent on a subset, or go on with a run that stopped."),
     "tasks": ("runner.cli.tasks", "List the environments, or explain one: `assay tasks show ID`."),
     "score": ("runner.cli.score", "Compute the numbers of a run from its records."),
+    "claims": ("runner.cli.claims", "Check published figures: `assay claims check FILE`."),
     "runs": ("runner.cli.runs", "List the runs in the store."),
     "images": ("runner.cli.images", "Build or list the container images."),
 }

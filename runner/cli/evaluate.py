@@ -157,7 +157,10 @@ def _finish(evaluation: Evaluation, run: Run, form: str, error: AssayError | Non
         raise error
     if result["ledger"]["unknown_causes"]:
         return 1
-    return INTERRUPTED if evaluation.halt.signalled else 0
+    if not evaluation.halt.signalled:
+        return 0
+    click.echo("stopped: the same command goes on", err=True)
+    return INTERRUPTED
 
 
 def _split(text: str | None) -> tuple[str, ...] | None:
