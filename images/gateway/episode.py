@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import platform
 import socket
@@ -59,6 +60,7 @@ class Episode:
         except Exception as error:
             self._fault("physics_sanity" if isinstance(error, PhysicsSanityError) else "initialization_error", error)
             return EXIT_FAULT
+        gc.freeze()  # what is there now stays: no pause for looking through it again during the episode
         if self._go_on():
             answer = partial(self._answer, session)
             try:

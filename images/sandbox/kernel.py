@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import gc
 import os
 import select
 import signal
@@ -72,6 +73,7 @@ class Kernel:
 
     def run(self) -> None:
         """Returns when the host has gone; by then nothing of the agent runs any more."""
+        gc.freeze()  # a collection in the worker would copy every page that it shares with the kernel
         self._worker = start_worker(self._gateway)
         try:
             self._send({"op": "hello"})
