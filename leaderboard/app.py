@@ -12,7 +12,7 @@ from pathlib import Path
 import streamlit as st
 
 from leaderboard.views import episode, ranking, run, trouble
-from runner.errors import AssayError
+from runner.store.database import AssayError
 from runner.store.store import Store
 
 STYLE = Path(__file__).with_name("style.css")

@@ -6,8 +6,7 @@ import streamlit as st
 
 from leaderboard.markup import Safe, code, link, notice, tag
 from leaderboard.words import EVALUATE
-from runner.errors import AssayError, BadInput
-from runner.store.database import StoreLocked, StoreMissing, StoreVersion
+from runner.store.database import AssayError, BadInput, StoreLocked, StoreMissing, StoreVersion
 
 COMMAND = Safe(EVALUATE)  # ours, and no stored text: its assignments are to be read
 
