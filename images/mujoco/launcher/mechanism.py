@@ -95,7 +95,7 @@ def _turret(realized: Realized) -> str:
     reach = g.REFERENCE_RADIUS * 0.65
     return f"""
 <geom class="stand" type="cylinder" size=".05 {z / 2 - 0.05}" pos="{x} {y} {z / 2 - 0.05}"/>
-<body name="turret" pos="{x} {y} {z}" sleep="never">
+<body name="turret" pos="{x} {y} {z}">
  <joint name="azimuth" axis="0 0 1" range="{low} {high}" damping=".3" armature=".02" frictionloss=".05"/>
  <geom class="stand" type="cylinder" size=".055 .008" pos="0 0 -.088" mass=".5"/>
  <geom class="stand" type="box" size=".02 .004 .045" pos="0 .048 -.04" mass=".1"/>

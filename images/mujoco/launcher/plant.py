@@ -39,6 +39,7 @@ class Plant:
         self._brakes = [m.equality("azimuth_brake").id, m.equality("elevation_brake").id]
         first = self._vadr["left_joint1"]
         self._mechanism_position = d.qpos[:first]  # hinges and one slide: position and speed have the same index
+        self._mechanism_speed = d.qvel[:first]
         self._wheel_speed = [d.qvel[self._vadr[n] : self._vadr[n] + 1] for n in ("elevation_wheel", "azimuth_wheel")]
         self._brake, self._draw, self._trigger = (self._qadr[name] for name in ("brake", "draw", "trigger"))
         self._arm_speed = d.qvel[first : first + ARM_DOFS]
@@ -172,6 +173,7 @@ class Plant:
     def _release_brake(self) -> None:
         self.brake_set, self.released, self.settled, self._still = False, True, False, 0.0
         self.data.eq_active[self._brakes] = 0
+        self._wake()
         self.note("brake released")
 
     def _set_brake(self) -> None:
@@ -190,6 +192,13 @@ class Plant:
         self.flight.launch(index, self.angle("azimuth"), self.angle("elevation"), self.draw)
         self.notch, self.armed, self.released = 0, False, False
         self.model.jnt_range[self._draw_joint, 1] = 0.0
+        self._wake()
+
+    def _wake(self) -> None:
+        """A sleeping mechanism does not notice that brake or sear have let go; a speed that is not the bytes of zero
+        wakes it without moving it. Everything else that moves it is a contact, which wakes it by itself."""
+        speeds = self._mechanism_speed
+        speeds[speeds == 0.0] = -0.0
 
     def note(self, text: str, **data: Any) -> None:
         """Put an event on record at the present time."""

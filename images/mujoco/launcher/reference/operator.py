@@ -20,6 +20,7 @@ WHEEL_TOLERANCE = np.deg2rad(0.3)  # of the wheel: 0.03 degrees of the barrel
 KNOB_LOST = np.deg2rad(12)  # of the wheel: more than this behind means that the knob has slipped out
 DRAW_TILT = 0.6  # hand pitch over elevation while drawing: the hand may pivot about the T-bar, which spares the elbow
 CREEP_FROM = 0.006  # m before the wanted tooth: the ratchet cannot go back
+FINGER_ROOM = 0.06  # m from the carriage forward to a hand that lets go: its rear finger must clear the T-bar
 PRESS_TIGHT = 0.004  # m off a cylinder's surface at which a closed hand pushes it
 
 
@@ -194,9 +195,9 @@ class Operator:
 
     def load(self, arm: Arm, radius: float) -> Program:
         """Let the held projectile go into the open breech; True when it lies in the groove."""
-        m = self.mechanism
         yield SENSE
-        s, h = m.breech
+        s, h = self.mechanism.breech
+        s = max(s, FINGER_ROOM - self.readings.draw)
         above, place = self.barrel_point(s, h + 0.07), self.barrel_point(s, h + 0.002)
         yield from self._line(arm, above, 1.2, self._barrel_hand(arm, 1.0))
         yield from self._line(arm, place, 0.4)
