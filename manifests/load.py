@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from manifests.errors import ManifestError
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # pydantic takes 0.2 s to import: not before a manifest is re
     from manifests import models, policy
 
 FOLDER = Path(__file__).resolve().parent
+Model = TypeVar("Model", bound="BaseModel")
 
 # file stem -> module and name of its model
 FILES = {
@@ -89,19 +90,25 @@ def model_of(stem: str) -> type[BaseModel]:
 
 def read_file(folder: Path, stem: str) -> BaseModel:
     """One file against its schema."""
-    from pydantic import ValidationError
-
     name = f"manifests/{stem}.json"
-    model = model_of(stem)
     try:
         text = (folder / f"{stem}.json").read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ManifestError(f"{name}: cannot be read: {error}") from None
+    return parse(name, text, model_of(stem))
+
+
+def parse(name: str, text: str, model: type[Model]) -> Model:
+    """Strict JSON against a schema: no key twice, no NaN. Raises ManifestError with ``name`` and the field."""
+    from pydantic import ValidationError
+
     try:
         json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
         return model.model_validate_json(text, strict=True)
     except ValidationError as error:
         raise ManifestError(f"{name}: {first_line(error)}") from None
+    except RecursionError:
+        raise ManifestError(f"{name}: is not valid JSON: it is nested too deeply") from None
     except ValueError as error:
         raise ManifestError(f"{name}: is not valid JSON: {error}") from None
 

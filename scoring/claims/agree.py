@@ -1,0 +1,200 @@
+"""Whether figures agree with each other: suites with the headline, attempts with rates, counts with rates, parts with
+the whole. Where no count gives a rate, what it can be is taken as within one unit of what is printed, so that one
+impossible figure is not reported again for every sum that it stands in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
+
+from manifests.claims import ALL, MEAN, ClaimRow, LabelRow, Partition
+
+from .findings import Finding, span
+from .rounding import ROUNDINGS, Printed, Rate
+from .sums import TooMany, means
+from .table import OPPORTUNITIES, Board, K, place, printed_rate
+
+Boards = Mapping[tuple[str, str], Board]
+Span = tuple[int, int]
+
+
+def board(board: Board) -> Iterator[Finding]:
+    """The figures of one agent on one subset."""
+    for row in board.of(MEAN):
+        for k in OPPORTUNITIES:
+            yield from _average(row, k, board)
+    for row in board.rows:
+        yield from _attempts(row, board)
+    yield from _counts_and_rates(board)
+    yield from _counts_and_headline(board)
+    yield from _counts_and_total(board)
+
+
+def _average(row: ClaimRow, k: K, board: Board) -> Iterator[Finding]:
+    """The suite rows average to the headline."""
+    text, rates = printed_rate(row, k), board.suite_rates(k)
+    if text is None or rates is None:
+        return
+    low, high = (sum(ends, Fraction()) / len(rates) for ends in zip(*(r.bounds for r in rates.values()), strict=True))
+    holds = any(Printed.of(text).contains(low, high, name) for name in ROUNDINGS)
+    yield Finding("average", place(row, k), holds, f"the suite rows average to {span(low, high)}, printed {text}")
+
+
+def _attempts(row: ClaimRow, board: Board) -> Iterator[Finding]:
+    """Attempts = conditions + first-attempt failures, where there is a second attempt; else attempts = conditions."""
+    if row.attempts is None:
+        return
+    if row.pass_at_2 is None:
+        text = f"{row.attempts} attempts for {row.conditions} conditions with one attempt each"
+        yield Finding("attempts", place(row), row.attempts == row.conditions, text)
+        return
+    first = 2 * row.conditions - row.attempts
+    text = f"{row.attempts} attempts for {row.conditions} conditions: {first} solved by the first"
+    if not 0 <= first <= row.conditions:
+        yield Finding("attempts", place(row), False, f"{text}, which is not from 0 to {row.conditions}")
+        return
+    counts = _first_successes(row, board)
+    if counts is not None:
+        shown = counts[0] if counts[0] == counts[1] else f"{counts[0]} to {counts[1]}"
+        yield Finding("attempts", place(row), counts[0] <= first <= counts[1], f"{text}; the rates give {shown}")
+    elif row.suite == MEAN and row.pass_at_1 is not None:
+        yield _attempts_and_headline(row, first, text, tuple(board.planned.values()))
+
+
+def _first_successes(row: ClaimRow, board: Board) -> Span | None:
+    """How many conditions the first attempts solve, by the row's own rate or by those of the suites; None where a rate
+    is not printed or no count gives it."""
+    if row.suite != MEAN:
+        rates = [board.rates[row.suite, 1][1]] if (row.suite, 1) in board.rates else None
+    else:
+        found = board.suite_rates(1)
+        rates = list(found.values()) if found else None
+    return _sum_of_counts(rates) if rates else None
+
+
+def _sum_of_counts(rates: Iterable[Rate]) -> Span | None:
+    low = high = 0
+    for rate in rates:
+        if not rate.counts:
+            return None
+        low, high = low + rate.counts[0], high + rate.counts[1]
+    return low, high
+
+
+def _attempts_and_headline(row: ClaimRow, first: int, text: str, planned: tuple[int, ...]) -> Finding:
+    """Whether counts exist that add up to ``first`` and whose mean is the headline."""
+    printed = Printed.of(str(row.pass_at_1))
+    try:
+        free, counted = means(planned), means(planned, counted=True)
+    except TooMany as error:
+        return Finding("attempts", place(row), None, f"{text}; not decided: {error}")
+    spans = [printed.numerators(free.denominator, name) for name in ROUNDINGS]
+    if all(free.near(*ends).inside is None for ends in spans):
+        return Finding("attempts", place(row), None, f"{text}; not decided: no counts have the mean {printed.text}")
+    holds = any(counted.near(*ends, first).inside is not None for ends in spans)
+    return Finding(
+        "attempts", place(row), holds, f"{text}; {'some' if holds else 'no'} such counts have the mean {printed.text}"
+    )
+
+
+def _counts_and_rates(board: Board) -> Iterator[Finding]:
+    """A printed number of solved conditions is the printed Pass@2."""
+    for suite, (row, successes) in board.successes.items():
+        if (suite, 2) not in board.rates or successes > row.conditions:
+            continue
+        other, rate = board.rates[suite, 2]
+        holds = rate.counts is not None and rate.counts[0] <= successes <= rate.counts[1]
+        text = f"{rate.printed.spelled(successes, row.conditions)}, {other.table} prints {rate.printed.text}"
+        yield Finding("agreement", place(row, 2), holds, text)
+
+
+def _counts_and_headline(board: Board) -> Iterator[Finding]:
+    """The printed counts of all suites have the printed mean."""
+    if not board.planned or not board.successes.keys() >= board.planned.keys():
+        return
+    rates = [Fraction(board.successes[suite][1], planned) for suite, planned in board.planned.items()]
+    mean = sum(rates, Fraction()) / len(rates)
+    for row in board.of(MEAN):
+        if row.pass_at_2 is not None and mean <= 1:
+            holds = any(Printed.of(row.pass_at_2).contains(mean, mean, name) for name in ROUNDINGS)
+            table = board.successes[next(iter(board.planned))][0].table
+            text = f"the counts of {table} average to {span(mean, mean)}, printed {row.pass_at_2}"
+            yield Finding("agreement", place(row, 2), holds, text)
+
+
+def _counts_and_total(board: Board) -> Iterator[Finding]:
+    """The printed counts of all suites add up to that of all conditions."""
+    if ALL in board.successes and board.planned and board.successes.keys() >= board.planned.keys():
+        row, total = board.successes[ALL]
+        sum_ = sum(board.successes[suite][1] for suite in board.planned)
+        text = f"the suites solve {sum_} conditions, printed {total}"
+        yield Finding("agreement", place(row), sum_ == total, text)
+
+
+def partition(partition: Partition, found: Boards) -> Iterator[Finding]:
+    """Conditions, attempts and successes of the parts add up to the whole's, for each agent that has them all."""
+    for (agent, subset), whole in found.items():
+        parts = [found.get((agent, part)) for part in partition.parts]
+        if subset == partition.whole and None not in parts:
+            present = [part for part in parts if part is not None]
+            yield from _partition(whole, present)
+
+
+def _partition(whole: Board, parts: list[Board]) -> Iterator[Finding]:
+    names = " + ".join(part.subset for part in parts)
+    for row in whole.rows:
+        rows = [next((other for other in part.of(row.suite) if other.table == row.table), None) for part in parts]
+        given = [other for other in rows if other is not None]
+        if len(given) < len(rows):
+            continue
+        for field in ("conditions", "attempts", "successes", "failures"):
+            numbers = [getattr(other, field) for other in given]
+            total = getattr(row, field)
+            if total is not None and None not in numbers:
+                text = f"{names}: {' + '.join(map(str, numbers))} = {sum(numbers)} {field}, printed {total}"
+                yield Finding("partition", place(row), sum(numbers) == total, text)
+    for (suite, k), (row, rate) in whole.rates.items():
+        if all((suite, k) in part.rates for part in parts):
+            pooled = _pooled([part.rates[suite, k][1] for part in parts])
+            low, high = rate.bounds
+            text = f"{names}: the rates pool to {span(*pooled)}, printed {rate.printed.text}"
+            yield Finding("partition", place(row, k), pooled[0] <= high and low <= pooled[1], text)
+
+
+def _pooled(rates: list[Rate]) -> tuple[Fraction, Fraction]:
+    planned = sum(rate.planned for rate in rates)
+    low, high = (sum(rate.bounds[end] * rate.planned for rate in rates) / planned for end in (0, 1))
+    return Fraction(low), Fraction(high)
+
+
+def failed_attempts(labels: tuple[LabelRow, ...], found: Boards) -> Iterator[Finding]:
+    """Failed attempts of a suite are its attempts less its successes; those of all suites likewise."""
+    sums: dict[tuple[str, str], int] = {}
+    for row in labels:
+        sums[row.agent, row.subset] = sums.get((row.agent, row.subset), 0) + row.failed_attempts
+        board = found.get((row.agent, row.subset))
+        rates = [board.rates.get((row.suite, k)) for k in OPPORTUNITIES] if board else [None]
+        given = [entry[1].counts for entry in rates if entry is not None and entry[1].counts is not None]
+        if len(given) < len(OPPORTUNITIES):
+            continue
+        planned = next(entry[1].planned for entry in rates if entry is not None)
+        low, high = (2 * planned - sum(count[end] for count in given) for end in (1, 0))
+        where = f"{row.table}: {row.agent}, {row.subset}, {row.suite}"
+        shown = low if low == high else f"{low} to {high}"
+        text = f"{row.failed_attempts} failed attempts, the rates give {shown}"
+        yield Finding("failed attempts", where, low <= row.failed_attempts <= high, text)
+    for (agent, subset), failed in sums.items():
+        yield from _all_failed_attempts(labels, failed, found.get((agent, subset)))
+
+
+def _all_failed_attempts(labels: tuple[LabelRow, ...], failed: int, board: Board | None) -> Iterator[Finding]:
+    if board is None:
+        return
+    suites = {row.suite for row in labels if (row.agent, row.subset) == (board.agent, board.subset)}
+    attempts = [row for row in board.rows if row.attempts is not None and row.suite in (MEAN, ALL)]
+    if not attempts or suites != board.planned.keys() or not board.successes.keys() >= suites:
+        return
+    row, solved = attempts[0], sum(board.successes[suite][1] for suite in suites)
+    text = f"{failed} failed attempts in all suites, {row.attempts} attempts - {solved} successes"
+    holds = failed == (row.attempts or 0) - solved
+    yield Finding("failed attempts", place(row), holds, text)

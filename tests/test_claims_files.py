@@ -1,0 +1,121 @@
+"""`assay claims check FILE`: both formats, the exit status, and one line for every file that cannot be read."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from manifests.claims import COLUMNS, FOLDER, read_claims
+from manifests.errors import ManifestError
+from runner.cli import run
+from scoring.claims.check import check
+
+HEADER = "agent,subset,suite,conditions,pass_at_1\n"
+GOOD = HEADER + "x,s,all,8,12.50\n"
+
+
+def write(folder: Path, text: str, name: str = "paper.csv") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(("row", "status"), [("x,s,all,8,12.50\n", 0), ("x,s,all,8,12.60\n", 1)])
+def test_the_exit_status_says_consistent_or_not(
+    row: str, status: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["claims", "check", str(write(tmp_path, HEADER + row))]) == status
+    assert capsys.readouterr().out.splitlines()[-1] == ("not consistent" if status else "consistent")
+
+
+def test_json_has_every_finding_and_the_table_has_what_fails(capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(FOLDER / "ep-text.json")
+    assert run(["claims", "check", path, "--format", "json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert found["counts"]["rate"] == {"holds": 53, "fails": 38, "undecided": 0}
+    assert run(["claims", "check", path]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert len([line for line in lines if line.startswith("fails  rate")]) == 38
+    assert not [line for line in lines if line.startswith("holds")]
+
+
+def test_csv_and_json_say_the_same(tmp_path: Path) -> None:
+    claims = read_claims(FOLDER / "ep-text.json")
+    path = tmp_path / "rows.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS)
+        writer.writeheader()
+        writer.writerows(row.model_dump() for row in claims.rows)
+    assert read_claims(path).rows == claims.rows
+    assert check(read_claims(path))["counts"]["rate"] == {"holds": 44, "fails": 38, "undecided": 0}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "line 1: column 'agent' stands 0 times; give it once"),
+        (HEADER, "rows: tuple should have at least 1 item"),
+        (GOOD.replace("suite", "suit"), "line 1: unknown column 'suit'; nearest: suite"),
+        (GOOD.replace("12.50", "112.50"), "line 2: pass_at_1: string should match pattern"),
+        (GOOD.replace("12.50", "12,50"), "line 2: has not 5 values"),
+        (GOOD.replace("12.50", "nan"), "line 2: pass_at_1: string should match"),
+        (GOOD.replace(",8,", ",0,"), "line 2: conditions: input should be greater than 0, got 0"),
+        (GOOD.replace(",8,", ",8.5,"), "line 2: conditions: '8.5' is not a whole number"),
+        (GOOD.replace(",8,", ",,"), "line 2: conditions: field required"),
+        (GOOD.replace("x,s,", "x,,"), "line 2: subset: field required"),
+        (GOOD.replace("all", "mean"), "rows[0].suite 'mean': no row has a suite of subset 's'"),
+        (GOOD + "x,s,all,8,12.50\n", "rows: table / x / s / all stands 2 times"),
+        (HEADER + '"x,s,all,8,12.50\n', "write the file as plain CSV"),
+    ],
+)
+def test_a_csv_that_is_wrong_is_one_line_with_field_and_value(
+    text: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["claims", "check", str(write(tmp_path, text))]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert message in line
+    assert "paper.csv" in line
+
+
+def _document(**fields: Any) -> str:
+    row = {"agent": "x", "subset": "s", "suite": "all", "conditions": 8, "pass_at_1": "12.50"}
+    return json.dumps({"title": "t", "rows": [row], **fields})
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "is not valid JSON"),
+        ("[" * 100_000, "is not valid JSON"),
+        ('{"title": "t", "title": "u"}', "the key 'title' stands twice"),
+        (_document().replace("8", "NaN"), "NaN is not allowed"),
+        (_document().replace('"12.50"', "12.5"), "rows[0].pass_at_1: input should be a valid string, got 12.5"),
+        (_document(row=[]), "row: unknown field"),
+        (_document(partitions=[{"whole": "s", "parts": ["t", "u"]}]), "partitions[0]: no row has subset 't'"),
+        (_document(totals=[{"name": "n", "total": -1, "parts": {"a": 1}}]), "totals[0].total: input should be greater"),
+    ],
+)
+def test_a_json_that_is_wrong_is_one_line_with_field_and_value(text: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(ManifestError) as error:
+        read_claims(write(tmp_path, text, "paper.json"))
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_file_that_is_not_there_or_of_another_kind_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ManifestError, match="cannot be read: No such file"):
+        read_claims(tmp_path / "none.csv")
+    with pytest.raises(ManifestError, match=r"ending '\.xlsx' is not \.json or \.csv"):
+        read_claims(write(tmp_path, GOOD, "paper.xlsx"))
+    (tmp_path / "latin.csv").write_bytes(b"agent\xff")
+    with pytest.raises(ManifestError, match="not UTF-8 text: byte 5"):
+        read_claims(tmp_path / "latin.csv")
+
+
+def test_a_byte_order_mark_and_windows_line_ends_are_read(tmp_path: Path) -> None:
+    path = write(tmp_path, "\ufeff" + GOOD.replace("\n", "\r\n"))
+    assert read_claims(path).rows[0].pass_at_1 == "12.50"
