@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from images.mujoco.launcher import evaluator, plant, rules
+from images.mujoco.launcher import evaluator, limits, plant, rules
 from images.mujoco.launcher import geometry as g
 from images.mujoco.launcher import scene as scenes
 from images.mujoco.launcher.environment import Launcher
@@ -58,7 +58,7 @@ def with_everything() -> scenes.Scene:
 # ---- disclosure ----------------------------------------------------------------------------------------------------
 def test_every_check_has_a_clause_and_every_clause_a_check() -> None:
     checked = set()
-    for module in (evaluator, plant):
+    for module in (evaluator, limits, plant):
         checked |= set(re.findall(r'"(L-\d\d)"', Path(str(module.__file__)).read_text(encoding="utf-8")))
     disclosed = {clause.id for clause in rules.clauses(with_everything())}
     informative = {"L-01", "L-08"}  # the targets and the panes' thresholds: their numbers are the scene's own
@@ -364,7 +364,7 @@ def test_joint_positions_are_limited(excess: float, expected: str | None) -> Non
 # ---- contact -------------------------------------------------------------------------------------------------------
 def feel(env: Launcher, part: str, force: float) -> None:
     """One reading of a contact sensor during the last control step."""
-    index = env.evaluator.parts.index(part)
+    index = env.evaluator.limits.parts.index(part)
     env.plant.sensor_log[7, 3 * index] = -force
     env.evaluator.tick()
 

@@ -1,14 +1,16 @@
-"""The MuJoCo engine (``NAME``, ``fingerprint()``, ``create(spec)``) and the parts that its families share."""
+"""The MuJoCo engine (``NAME``, ``fingerprint()``, ``create(spec)``) and the parts that its families share.
+
+Importing this package loads nothing: a sandbox imports the reference agents below it and has no MuJoCo. The
+environment's process calls ``fingerprint()`` first, which loads everything, so that a pooled process is warm.
+"""
 
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from images.gateway.environment import Environment
-from images.mujoco import gl  # first: decides what MuJoCo imports of OpenGL
-
-import mujoco  # isort: skip
+if TYPE_CHECKING:
+    from images.gateway.environment import Environment
 
 NAME = "mujoco"
 FAMILIES = {"marble": "images.mujoco.launcher.environment"}
@@ -17,6 +19,10 @@ FAMILIES = {"marble": "images.mujoco.launcher.environment"}
 
 def fingerprint() -> dict[str, Any]:
     """Engine version, declared determinism and the OpenGL backend that pictures would use (None without one)."""
+    gl = importlib.import_module("images.mujoco.gl")  # before mujoco: decides what it imports of OpenGL
+    mujoco = importlib.import_module("mujoco")
+    for module in FAMILIES.values():
+        importlib.import_module(module)
     return {"mujoco": mujoco.__version__, "determinism": "bit-exact", "gl": gl.installed()}
 
 
@@ -26,6 +32,6 @@ def create(spec: dict[str, Any]) -> Environment:
     family = identifier.split("/")[0]
     if family not in FAMILIES:
         raise ValueError(f"environment_id {identifier!r}: the MuJoCo engine has {', '.join(sorted(FAMILIES))}")
-    module = importlib.import_module(FAMILIES[family])
-    environment: Environment = module.create(spec)
+    importlib.import_module("images.mujoco.gl")
+    environment: Environment = importlib.import_module(FAMILIES[family]).create(spec)
     return environment

@@ -41,7 +41,7 @@ class Launcher:
 
     def __init__(self, authored: scene.Scene, parameters: dict[str, Any], pictures: bool) -> None:
         self._scene, self._parameters = authored, parameters
-        self._realized = realize(parameters, authored)
+        self._realized = realize(parameters)
         compiled = compile_scene(authored, self._realized, parameters["background"], authored.case)
         self._clauses = clauses(authored)
         self.plant = Plant(compiled, interlocks(self._clauses))

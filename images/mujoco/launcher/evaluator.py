@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 
 from images.gateway.environment import Clause, Judgement, PhysicsSanityError
-from images.mujoco.launcher import geometry as g
 from images.mujoco.launcher.elements import Built
 from images.mujoco.launcher.flight import WAITING
-from images.mujoco.launcher.model import ARM_DOFS, BODIES, CONTACTS, FINGERS
+from images.mujoco.launcher.limits import Limits
 from images.mujoco.launcher.plant import Plant
 
 CAUSES = {"DROP": "object_lost", "AMMO": "ammunition"}  # every other code: ``violation``
@@ -63,7 +62,7 @@ class Evaluator:
         self._noted = 0
         self._struck = 0
         self._misfires = 0
-        self._prepare_limits()
+        self.limits = Limits(plant, self._value, self._violate)
         self._asleep = plant.data.tree_asleep
         task = self._scene.task
         names = [item.element for item in task.required] + list(task.protected)
@@ -78,57 +77,11 @@ class Evaluator:
         trees = self._plant.model.body_treeid[ids]
         return Watched(built, ids, data.xpos[ids].copy(), data.xmat[ids].copy(), trees[trees >= 0], ball)
 
-    # ---- limits and contact, sampled at every physics step ---------------------------------------------------------
-    def _prepare_limits(self) -> None:
-        data, value = self._plant.data, self._value
-        first = int(self._plant.addresses(["left_joint1"])[0][0])
-        self._arm_position = data.qpos[first : first + ARM_DOFS]
-        free = [np.inf, np.inf]  # fingers
-        self._speed_limit = np.array([*value["L-32"], *free] * 2)
-        low, high = np.array(g.JOINT_LIMITS).T
-        self._position_low = np.array([*(low - value["L-33"]), *np.negative(free)] * 2)
-        self._position_high = np.array([*(high + value["L-33"]), *free] * 2)
-        parts = [value["L-41"]] * len(BODIES) + [value["L-42"]] * len(FINGERS)
-        forces = np.full((CONTACTS, 3), np.inf)  # only the normal component, the first, is limited
-        forces[:, 0] = [*parts, *parts, value["L-40"]]
-        self._sensor_limit = np.concatenate([forces.ravel(), [value["L-50"]] * 2])
-        self.parts = [f"{arm} {part}" for arm in g.ARMS for part in BODIES + FINGERS] + ["both arms"]
-        self._azimuth_limit, self._elevation_limits = math.radians(value["L-30"]), np.radians(value["L-31"])
-
-    def _check_samples(self) -> None:
-        """Joint speeds and contacts of the last control step; the earliest excess counts."""
-        speeds = np.abs(self._plant.speed_log) > self._speed_limit
-        contacts = np.abs(self._plant.sensor_log) > self._sensor_limit
-        if not (speeds.any() or contacts.any()):
-            return
-        fast, hard = _first(speeds), _first(contacts)
-        if fast is not None and (hard is None or fast[0] <= hard[0]):
-            step, column = fast
-            value, limit = abs(float(self._plant.speed_log[step, column])), float(self._speed_limit[column])
-            name = f"{g.ARMS[column // 9]} joint {column % 9 + 1}"
-            self._violate("L-32", name, value, limit=limit, time=self._sample_time(step))
-        elif hard is not None:
-            self._touched(*hard)
-
-    def _touched(self, step: int, column: int) -> None:
-        value, time = abs(float(self._plant.sensor_log[step, column])), self._sample_time(step)
-        if column >= 3 * CONTACTS:
-            self._violate("L-50", f"a contact of the {g.ARMS[column - 3 * CONTACTS]} arm", value, time=time)
-            return
-        part = self.parts[column // 3]
-        clause = "L-40" if part == "both arms" else "L-42" if "finger" in part else "L-41"
-        self._violate(clause, part, value, time=time)
-
-    def _sample_time(self, step: int) -> float:
-        return self._plant.time - (g.SUBSTEPS - 1 - step) * g.PHYSICS_DT
-
-    # ---- everything else, every control step -----------------------------------------------------------------------
     def tick(self) -> None:
         """Judge the control step that has just passed; the first violation binds, a success is latched."""
         self._copy_notes()
         if self.judgement is None:
-            self._check_samples()
-            self._check_pose()
+            self.limits.check()
             self._check_interlocks()
             self._check_projectiles()
             self._check_protected()
@@ -141,19 +94,6 @@ class Evaluator:
         for time, text, data in notes[self._noted :]:
             self.log.append({"simulated_s": round(time, 6), "event": text, **data})
         self._noted = len(notes)
-
-    def _check_pose(self) -> None:
-        position = self._arm_position
-        if ((position < self._position_low) | (position > self._position_high)).any():
-            beyond = np.maximum(self._position_low - position, position - self._position_high)
-            column = int(beyond.argmax())
-            excess = float(beyond[column]) + float(self._value["L-33"])
-            self._violate("L-33", f"{g.ARMS[column // 9]} joint {column % 9 + 1}", excess)
-        azimuth, elevation = self._plant.angle("azimuth"), self._plant.angle("elevation")
-        if abs(azimuth) > self._azimuth_limit:
-            self._violate("L-30", "azimuth", math.degrees(azimuth))
-        if not self._elevation_limits[0] <= elevation <= self._elevation_limits[1]:
-            self._violate("L-31", "elevation", math.degrees(elevation))
 
     def _check_interlocks(self) -> None:
         for time, lacking in self._plant.misfires[self._misfires :]:
@@ -297,10 +237,6 @@ class Evaluator:
                 )
 
     # ---- reading ---------------------------------------------------------------------------------------------------
-    def forces(self) -> np.ndarray:
-        """Normal contact forces (N): left links 1..7, hand, fingers 1, 2; right likewise; between the arms."""
-        return np.abs(self._plant.sensor_log[-1, : 3 * CONTACTS : 3])
-
     def fractured(self, pane: str) -> bool:
         """Whether the pane has fractured."""
         return self._pane(pane).broken is not None
@@ -328,13 +264,6 @@ class Evaluator:
 
     def _log(self, event: str, **data: Any) -> None:
         self.log.append({"simulated_s": round(self._plant.time, 6), "event": event, **data})
-
-
-def _first(mask: np.ndarray) -> tuple[int, int] | None:
-    """Row and column of the first true entry, if there is one."""
-    flat = int(mask.argmax())
-    row, column = divmod(flat, mask.shape[1])
-    return (row, column) if mask[row, column] else None
 
 
 def _show(value: Any) -> str:

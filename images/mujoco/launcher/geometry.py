@@ -13,6 +13,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from images.mujoco import panda
+
 # ---- time ----------------------------------------------------------------------------------------------------------
 PHYSICS_DT = 0.001
 """One physics step (s): 1000 Hz."""
@@ -24,19 +26,11 @@ CONTROL_DT = PHYSICS_DT * SUBSTEPS
 ARMS = ("left", "right")
 ARM_BASE = {"left": (0.0, 0.30, 0.0), "right": (0.0, -0.30, 0.0)}
 """Position of each arm's base (m); both face +x without rotation."""
-JOINT_LIMITS = (
-    (-2.8973, 2.8973),
-    (-1.7628, 1.7628),
-    (-2.8973, 2.8973),
-    (-3.0718, -0.0698),
-    (-2.8973, 2.8973),
-    (-0.0175, 3.7525),
-    (-2.8973, 2.8973),
-)
+JOINT_LIMITS = panda.JOINT_RANGE
 """Lower and upper limit of each joint (rad)."""
 JOINT_SPEED_LIMITS = (2.175, 2.175, 2.175, 2.175, 2.61, 2.61, 2.61)
 """Rated speed of each joint (rad/s); the evaluator allows a disclosed margin above it."""
-JOINT_TORQUE_LIMITS = (87.0, 87.0, 87.0, 87.0, 12.0, 12.0, 12.0)
+JOINT_TORQUE_LIMITS = panda.TORQUE
 """Torque at which each joint's servo saturates (N m)."""
 DH = (
     (0.0, 0.333, 0.0),
@@ -68,10 +62,10 @@ DOWN = {
     "right": ((0.0, 1.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, -1.0)),
 }
 """Rotation (world from hand) of a hand that points down with fingers open along x; joint 7 stays off its limits."""
-SERVO_LAG = 0.1
+SERVO_LAG = panda.LAG
 """Damping over stiffness of every joint servo (s). A joint follows q_cmd - SERVO_LAG * qdot, so an agent that
 commands ``q + SERVO_LAG * qdot`` follows its path without lag."""
-SERVO_KP = (4500.0, 4500.0, 3500.0, 3500.0, 2000.0, 2000.0, 2000.0)
+SERVO_KP = panda.KP
 """Stiffness of each joint servo (N m/rad); gravity of the arm itself is compensated."""
 GRIPPER_OPEN = 0.08
 """Widest opening between the pads (m); the gripper command is an opening."""

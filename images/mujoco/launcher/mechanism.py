@@ -13,8 +13,6 @@ import numpy as np
 
 from images.mujoco.launcher import geometry as g
 
-JOINTS = ("azimuth", "elevation", "draw", "elevation_wheel", "azimuth_wheel", "brake", "trigger")
-"""Names of the mechanism's joints (hinges in rad, ``draw`` a slide in m)."""
 STIFF = 'solref=".004 1" solimp=".98 .999 .0005"'
 
 

@@ -39,7 +39,7 @@ class Compiled:
     projectiles: list[str]
 
 
-def realize(parameters: dict[str, Any], scene: Scene) -> Realized:
+def realize(parameters: dict[str, Any]) -> Realized:
     """The initial condition from ``spec["condition"]["parameters"]``. Raises ValueError naming key and value."""
     ranges = {
         "stiffness": (1.0, 200.0),

@@ -86,7 +86,7 @@ class Observation:
         self._add(
             "contact_forces", "N", (2 * len(BODIES + FINGERS) + 1,), "L3",
             f"largest normal force of a contact: left {', '.join(BODIES + FINGERS)}; right likewise; between the arms",
-            self._evaluator.forces,
+            self._evaluator.limits.forces,
         )  # fmt: skip
 
     def _cycle(self) -> np.ndarray:

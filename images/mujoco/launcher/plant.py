@@ -18,7 +18,6 @@ import numpy as np
 from images.gateway.environment import PhysicsSanityError
 from images.mujoco.launcher import geometry as g
 from images.mujoco.launcher.flight import Flight, Projectile, Shot
-from images.mujoco.launcher.mechanism import JOINTS
 from images.mujoco.launcher.model import ARM_DOFS, ARM_SENSORS, Compiled
 from images.mujoco.launcher.rules import SETTLED_S, Interlocks
 
@@ -218,7 +217,3 @@ class Plant:
         digest.update(struct.pack("<5?qd", *flags, self.notch, self._still))
         digest.update(",".join(item.status for item in self.projectiles).encode())
         return digest.hexdigest()
-
-    def mechanism(self) -> dict[str, float]:
-        """Positions of the mechanism's joints by name (rad, m)."""
-        return {name: self.angle(name) for name in JOINTS}

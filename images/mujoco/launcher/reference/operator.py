@@ -222,12 +222,14 @@ class Operator:
         yield from self._line(arm, self._paddle() + up(0.06), 0.9, self.mechanism.down[arm.name], 0.0)
 
     def pull_trigger(self, arm: Arm) -> Program:
-        """Press the paddle; True when the carriage has gone."""
+        """Press the paddle; True when the carriage has gone. It may bounce back onto one of the first teeth."""
+        yield SENSE
+        drawn = self.readings.draw
         for attempt in range(3):
             yield from self._line(arm, self._paddle() - up(0.012 + 0.004 * attempt), 0.35)
             yield from self._line(arm, self._paddle() + up(0.08), 0.4)
             yield SENSE
-            if self.readings.draw < self.mechanism.ratchet_start:
+            if self.readings.draw < drawn - self.mechanism.ratchet_start:
                 return True
         return False
 
