@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -209,3 +211,11 @@ def test_a_missing_backend_names_the_packages_that_mend_it(monkeypatch: pytest.M
 def test_a_specification_that_cannot_be_served_is_refused(changes: dict[str, Any], text: str) -> None:
     with pytest.raises(ValueError, match=text):
         engine.create(spec("A007", **changes))
+
+
+def test_importing_the_package_needs_no_simulator() -> None:
+    """A sandbox holds the reference agent but no MuJoCo."""
+    block = "import sys; sys.modules['mujoco'] = None; "
+    code = block + "import images.mujoco.launcher.geometry as g; print(len(g.parameters()))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert int(done.stdout) > 50

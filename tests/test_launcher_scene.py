@@ -5,10 +5,13 @@ from __future__ import annotations
 import copy
 import json
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from images.mujoco.launcher import scene as scenes
 from images.mujoco.launcher.model import compile_scene, realize
@@ -49,6 +52,28 @@ def test_a_size_must_be_positive(value: float) -> None:
     text = refused(lambda d: d["elements"][0].update(size=[value, 0.1, 0.1]))
     assert "elements.0.target.size.0" in text
     assert str(value) in text
+
+
+def objects(node: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Paths of all objects of a scene file."""
+    if isinstance(node, dict):
+        yield path
+    for key, value in node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ():
+        yield from objects(value, (*path, key))
+
+
+@given(data=st.data(), case=st.sampled_from(scenes.cases()), key=st.from_regex(r"[a-z_]{3,12}", fullmatch=True))
+def test_an_unknown_key_anywhere_in_any_scene_is_refused(data: st.DataObject, case: str, key: str) -> None:
+    content = json.loads((scenes.SCENES / f"{case}.json").read_text(encoding="utf-8"))
+    path = data.draw(st.sampled_from(list(objects(content))))
+    node = content
+    for part in path:
+        node = node[part]
+    model = {"order", "protected", "cells", "frame", "yaw", "shape", "thickness", "goal", "after", "pitch"}
+    assume(key not in node and key not in model)
+    node[key] = 1
+    with pytest.raises(SceneError, match=key):
+        scenes.parse(json.dumps(content), f"{case}.json")
 
 
 def test_nan_is_refused() -> None:
