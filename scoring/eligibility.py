@@ -19,9 +19,16 @@ from manifests.records import Outcome
 from .ledger import Attempt, LedgerError
 from .rules import Rules
 from .selection import Layout, Selection
-from .window import Ints, Kind, Status, Window, judge
+from .window import Ints, Kind, State, Status, Window, judge
 
 SlotState = Literal["success", "failure", "candidate", "invalid", "missing"]
+STATES: dict[int, SlotState] = {
+    State.SUCCESS: "success",
+    State.FAILURE: "failure",
+    State.CANDIDATE: "candidate",
+    State.INVALID: "invalid",
+    State.MISSING: "missing",
+}
 
 
 @dataclass(frozen=True)
@@ -103,7 +110,7 @@ def assess(attempts: Iterable[Attempt], selection: Selection, rules: Rules) -> E
         slot=np.array(slot, dtype=np.int64),
         kind=_kinds(inside, rules),
         window=_judge(inside, slot, layout.slots, rules),
-        unknown_causes=tuple(attempt.sequence for attempt in inside if _unknown(attempt, rules)),
+        unknown_causes=tuple(attempt.sequence for attempt in inside if is_unknown(attempt, rules)),
         outside=len(ordered) - len(inside),
     )
 
@@ -133,10 +140,11 @@ def _judge(attempts: list[Attempt], slot: list[int], slots: int, rules: Rules) -
 
 
 def _kinds(attempts: list[Attempt], rules: Rules) -> Ints:
-    return np.array([_kind(attempt, rules) for attempt in attempts], dtype=np.int64)
+    return np.array([kind_of(attempt, rules) for attempt in attempts], dtype=np.int64)
 
 
-def _kind(attempt: Attempt, rules: Rules) -> Kind:
+def kind_of(attempt: Attempt, rules: Rules) -> Kind:
+    """What an attempt is by itself: its decisions first, then its cause."""
     if attempt.outcome is None:
         return Kind.OPEN
     if attempt.incident == "confirmed":
@@ -147,7 +155,8 @@ def _kind(attempt: Attempt, rules: Rules) -> Kind:
     return {"success": Kind.SUCCESS, "failure": Kind.FAILURE}.get(outcome or "", Kind.INVALID)
 
 
-def _unknown(attempt: Attempt, rules: Rules) -> bool:
+def is_unknown(attempt: Attempt, rules: Rules) -> bool:
+    """Whether no table has the attempt's cause and code."""
     _, cause, code = attempt.ruling
     return cause is not None and not rules.ruling(cause, code).known
 
@@ -195,7 +204,7 @@ def _undecided(attempt: Attempt, rules: Rules) -> str:
         return f"incident candidate{by_cause}, neither confirmed nor rejected: leaves its condition open"
     if attempt.incident == "confirmed":
         return f"confirmed incident{by_cause}: protocol {rules.name} never replaces an attempt"
-    if _unknown(attempt, rules):
+    if is_unknown(attempt, rules):
         return f"invalid: no table has cause {cause!r} with code {attempt.ruling[2]!r}"
     if attempt.incident == "rejected" and attempt.ruled_cause is None and attempt.ruled_outcome is None:
         return "invalid: the incident was rejected and not ruled again"
@@ -206,16 +215,14 @@ def _state(
     attempts: tuple[Attempt, ...] | list[Attempt], slot: int, window: Window, rules: Rules
 ) -> tuple[SlotState, str]:
     closer, blocker, valid = int(window.closer[slot]), int(window.blocker[slot]), int(window.valid[slot])
+    state = STATES[int(window.state[slot])]
     if closer >= 0:
         spent = f"{valid} valid attempt{'s' * (valid > 1)}; attempt {attempts[closer].sequence} closed it"
-        return (
-            ("success", f"solved within {spent}") if window.known[slot, -1] else ("failure", f"not solved in {spent}")
-        )
+        return state, f"solved within {spent}" if state == "success" else f"not solved in {spent}"
     if blocker < 0:
-        return "missing", f"{valid} of at most {rules.opportunities} valid attempts recorded; the next one is due"
+        return state, f"{valid} of at most {rules.opportunities} valid attempts recorded; the next one is due"
     attempt = attempts[blocker]
-    states: dict[int, SlotState] = {Status.CANDIDATE: "candidate", Status.INVALID: "invalid", Status.PENDING: "missing"}
-    return states[int(window.status[blocker])], f"attempt {attempt.sequence}: {_undecided(attempt, rules)}"
+    return state, f"attempt {attempt.sequence}: {_undecided(attempt, rules)}"
 
 
 def _outcome(attempt: Attempt, rules: Rules) -> str:

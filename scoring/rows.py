@@ -12,7 +12,7 @@ from . import metrics, plain
 from .eligibility import Eligibility
 from .metrics import Mask
 from .plain import metric_key
-from .selection import Task
+from .selection import Layout, Selection, Task
 from .uncertainty import intervals
 from .window import Status
 
@@ -21,11 +21,16 @@ DIMENSIONS = ("suite", "subset", "condition", "task", *LABELS)
 
 
 def parts(judged: Eligibility, dimension: str) -> Iterator[tuple[str, Mask]]:
+    """The values of a dimension over a judged ledger, see :func:`parts_of`."""
+    return parts_of(judged.selection, judged.layout, dimension)
+
+
+def parts_of(selection: Selection, layout: Layout, dimension: str) -> Iterator[tuple[str, Mask]]:
     """The values of a dimension in catalog order, each with its slots. Tasks without the label are in no part.
 
     Of the subsets, those that lie wholly inside the selection. Raises ValueError for an unknown dimension.
     """
-    tasks, layout = judged.layout.tasks, judged.layout
+    tasks = layout.tasks
     if dimension not in DIMENSIONS:
         raise ValueError(f"breakdown {dimension!r} is not one of {', '.join(DIMENSIONS)}")
     if dimension == "condition":
@@ -34,7 +39,7 @@ def parts(judged: Eligibility, dimension: str) -> Iterator[tuple[str, Mask]]:
         return
     if dimension == "subset":
         planned = {task.environment_id for task in tasks}
-        for name, members in judged.selection.subsets.items():
+        for name, members in selection.subsets.items():
             if members <= planned:
                 yield name, np.array([task.environment_id in members for task in tasks])[layout.task]
         return

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -37,8 +38,19 @@ class Status(IntEnum):
     PENDING = 5
 
 
+class State(IntEnum):
+    """What is known of a slot. Missing: an attempt is still to come or to end."""
+
+    SUCCESS = 0
+    FAILURE = 1
+    CANDIDATE = 2
+    INVALID = 3
+    MISSING = 4
+
+
 UNKNOWN = -1
 _NEVER = np.iinfo(np.int64).max
+_BLOCKED_BY = {Status.CANDIDATE: State.CANDIDATE, Status.INVALID: State.INVALID, Status.PENDING: State.MISSING}
 _BLOCKED = np.array([Status.SCORED, Status.SCORED, Status.EXCLUDED, Status.CANDIDATE, Status.INVALID, Status.PENDING])
 
 
@@ -57,6 +69,16 @@ class Window:
     valid: Ints
     closer: Ints
     blocker: Ints
+
+    @cached_property
+    def state(self) -> Ints:
+        """[slots]: a :class:`State`. A blocked slot is in the state of the attempt that blocks it."""
+        state = np.full(len(self.valid), State.MISSING, dtype=np.int64)
+        closed, blocked = self.closer >= 0, np.flatnonzero(self.blocker >= 0)
+        state[closed] = np.where(self.known[closed, -1] == 1, State.SUCCESS, State.FAILURE)
+        by_status = np.array([_BLOCKED_BY.get(status, State.MISSING) for status in Status])
+        state[blocked] = by_status[self.status[self.blocker[blocked]]]
+        return state
 
 
 def judge(
