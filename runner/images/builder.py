@@ -14,8 +14,8 @@ import json
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 import docker.errors
@@ -75,11 +75,16 @@ def ensure(
 
     Prints nothing when there is nothing to do. Raises AssayError (one line) or EngineGone.
     """
-    return tuple((None if force else find(api, role, root)) or build(api, role, say, root) for role in roles)
+    return tuple(
+        (None if force else find(api, role, root)) or build(api, role, say, fresh=force, root=root) for role in roles
+    )
 
 
-def build(api: Any, name: str, say: Callable[[str], None], root: Path = ROOT) -> ImageIdentity:
-    """Build one image and return what it is. Raises AssayError or EngineGone."""
+def build(api: Any, name: str, say: Callable[[str], None], *, fresh: bool = False, root: Path = ROOT) -> ImageIdentity:
+    """Build one image (``fresh``: without the layers of earlier builds) and return what it is.
+
+    Raises AssayError or EngineGone.
+    """
     images = load_images(root / "manifests")
     role, context = images.role(name), context_hash(name, root)
     base, pinned = _base(api, images.base, role.packages, say)
@@ -89,17 +94,21 @@ def build(api: Any, name: str, say: Callable[[str], None], root: Path = ROOT) ->
     lines = lock.subset(root / "requirements.lock", role.requirements, images.base.python)
     wheels = lock.wheels(lines, images.base.python, machine, root / ".cache", say)
     say(f"images: building {name} ({role.text.split(':')[0].rstrip('.').lower()})")
+    parts = {
+        "tools.tar": [(f"opt/assay/{Path(COMPILE).name}", (root / COMPILE).read_bytes())],
+        "site.tar": [(f"opt/assay/site/{name}", content) for name, content in _unpacked(wheels)],
+        "src.tar": [(f"opt/assay/src/{name}", (root / name).read_bytes()) for name in source_files(role, root)],
+    }
     with tempfile.TemporaryFile() as stream:
         with tarfile.open(fileobj=stream, mode="w", format=tarfile.PAX_FORMAT) as tar:
             _add(tar, "Dockerfile", (root / role.dockerfile).read_bytes())
-            _add(tar, Path(COMPILE).name, (root / COMPILE).read_bytes())
-            _add_wheels(tar, wheels)
-            for file in source_files(role, root):
-                _add(tar, f"src/{file}", (root / file).read_bytes())
+            for part, files in parts.items():
+                _add(tar, part, _packed(files))
         stream.seek(0)
         network = "default" if pinned and role.packages else "none"
         arguments = {"BASE_IMAGE": base, "PACKAGES": " ".join(role.packages)}
-        _run(api, stream, tag(name, context), arguments, network, {CONTEXT_LABEL: context, ROLE_LABEL: name})
+        labels = {CONTEXT_LABEL: context, ROLE_LABEL: name}
+        _run(api, stream, tag(name, context), arguments, network, labels, fresh)
     built = identity(api, name, tag(name, context))
     say(f"images: {built.reference} is {built.id[7:19]}")
     return built
@@ -134,7 +143,13 @@ def _base(api: Any, base: BaseImage, packages: Sequence[str], say: Callable[[str
 
 
 def _run(
-    api: Any, context: IO[bytes], name: str, arguments: dict[str, str], network: str, labels: dict[str, str]
+    api: Any,
+    context: IO[bytes],
+    name: str,
+    arguments: dict[str, str],
+    network: str,
+    labels: dict[str, str],
+    fresh: bool,
 ) -> None:
     said: list[str] = []
     try:
@@ -143,6 +158,7 @@ def _run(
                 fileobj=context,
                 custom_context=True,
                 tag=name,
+                nocache=fresh,
                 rm=True,
                 forcerm=True,
                 decode=True,
@@ -161,8 +177,8 @@ def _run(
         raise BuildFailed(f"images: building {name} failed: {_short(error)}") from None
 
 
-def _add_wheels(tar: tarfile.TarFile, wheels: Sequence[Path]) -> None:
-    """Unpacked wheels under ``site/``: a wheel is its own site-packages content, but for a ``.data`` folder."""
+def _unpacked(wheels: Sequence[Path]) -> Iterator[tuple[str, bytes]]:
+    """(path, content) of every file: a wheel is its own site-packages content, but for a ``.data`` folder."""
     for wheel in wheels:
         with zipfile.ZipFile(wheel) as content:
             for name in sorted(content.namelist()):
@@ -172,7 +188,22 @@ def _add_wheels(tar: tarfile.TarFile, wheels: Sequence[Path]) -> None:
                         continue
                     parts = parts[2:]
                 if not name.endswith("/"):
-                    _add(tar, "/".join(["site", *parts]), content.read(name))
+                    yield "/".join(parts), content.read(name)
+
+
+def _packed(files: Iterable[tuple[str, bytes]]) -> bytes:
+    """A tar file that gives the same layer at any time: ADD keeps its times, also those of folders; COPY does not."""
+    contents = dict(files)
+    folders = {str(parent) for name in contents for parent in PurePosixPath(name).parents} - {"."}
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        for name in sorted(folders):
+            member = tarfile.TarInfo(name)
+            member.type, member.mtime, member.mode = tarfile.DIRTYPE, debian.EPOCH, 0o755
+            tar.addfile(member)
+        for name in sorted(contents):
+            _add(tar, name, contents[name])
+    return stream.getvalue()
 
 
 def _add(tar: tarfile.TarFile, name: str, content: bytes) -> None:

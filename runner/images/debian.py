@@ -22,7 +22,8 @@ from runner.errors import AssayError
 EPOCH = 1704067200  # 2024-01-01, the time of every file
 MIRROR = os.environ.get("ASSAY_DEBIAN_MIRROR", "http://deb.debian.org/debian")
 # Folders whose content differs from one bootstrap to the next and that nothing in an image reads.
-_VOLATILE = ("dev/", "proc/", "sys/", "run/", "tmp/", "var/cache/", "var/log/", "var/lib/apt/lists/", "etc/resolv.conf")
+_VOLATILE = ("dev/", "proc/", "sys/", "run/", "tmp/", "var/cache/", "var/log/", "var/lib/apt/lists/")
+_HOSTS = ("etc/hostname", "etc/resolv.conf")  # copied from this machine
 
 
 class NoBase(AssayError):
@@ -44,7 +45,8 @@ def bootstrap(api: Any, base: BaseImage, packages: Iterable[str], reference: str
     with tempfile.TemporaryDirectory(prefix="assay-base-") as folder:
         root, layer = Path(folder, "root"), Path(folder, "layer.tar")
         command = [tool, "--variant=minbase", f"--include={include}", base.suite, str(root), MIRROR]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        variables = {**os.environ, "SOURCE_DATE_EPOCH": str(EPOCH)}
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=variables)
         if done.returncode != 0:
             reason = (done.stdout.strip().splitlines() or done.stderr.strip().splitlines() or ["no output"])[-1]
             raise NoBase(f"images: debootstrap failed: {reason}; check that {MIRROR} can be reached")
@@ -63,7 +65,7 @@ def bootstrap(api: Any, base: BaseImage, packages: Iterable[str], reference: str
 def _pack(root: Path, tar: tarfile.TarFile) -> None:
     for path in sorted(root.rglob("*")):
         name = path.relative_to(root).as_posix()
-        if name.startswith(_VOLATILE) or "__pycache__" in name.split("/"):
+        if name.startswith(_VOLATILE) or name in _HOSTS or "__pycache__" in name.split("/"):
             continue
         member = tar.gettarinfo(path, name)
         if member is None:  # a socket

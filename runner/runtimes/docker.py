@@ -7,7 +7,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +90,6 @@ class DockerRuntime:
         self._build, self._say = build, say
         self._owner = Owner(locks)
         self._images: dict[str, ImageIdentity] = {}
-        self._calls = ThreadPoolExecutor(4 * (jobs + 2), thread_name_prefix="engine")
         self._pool = Pool(self._start, jobs)
         self._closed = False
 
@@ -143,7 +142,6 @@ class DockerRuntime:
             for item in self._api.volumes(filters=own)["Volumes"] or []:
                 self._remove_volume(item["Name"])
             self._owner.release()  # not reached when the Engine is gone: the next start finds what is left
-        self._calls.shutdown(wait=False, cancel_futures=True)
 
     def _missing(self, request: PairRequest) -> list[str]:
         points = entry_points(request)
@@ -164,11 +162,12 @@ class DockerRuntime:
         try:
             with calling("creating a volume"):
                 self._api.create_volume(name=volume, driver_opts=hardening.volume_options(), labels=labels)
-            launches = [
-                self._calls.submit(self._launch, role, request, points, volume, labels, deadman_s, containers)
-                for role in ROLES
-            ]
-            wait(launches)  # both, before the first error: nothing may still be starting while its pair is removed
+            # Leaving the block waits for both: nothing may still be starting while its pair is removed.
+            with ThreadPoolExecutor(len(ROLES)) as both:
+                launches = [
+                    both.submit(self._launch, role, request, points, volume, labels, deadman_s, containers)
+                    for role in ROLES
+                ]
             for launch in launches:
                 launch.result()
             images = self._images[points.environment_role], self._images[points.sandbox_role]
@@ -243,7 +242,9 @@ class DockerRuntime:
     # ---- removing ---------------------------------------------------------------------------------------------------
     def _remove(self, containers: list[Container], volume: str) -> None:
         """Remove a pair; never raises."""
-        wait([self._calls.submit(container.remove) for container in containers])
+        with ThreadPoolExecutor(len(ROLES)) as both:
+            for container in containers:
+                both.submit(container.remove)
         self._remove_volume(volume)
 
     def _remove_container(self, identifier: str) -> None:
