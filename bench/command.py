@@ -2,30 +2,51 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 
 from bench.figures import Figure, Target, paired
 from bench.tools import assay
 
 LIMIT = Target("ours", "<", 300.0)
+HELP = [assay(), "--help"]
+SITE = [sys.executable, "-c", "pass"]
+BARE = [sys.executable, "-S", "-c", "pass"]
+
+
+@dataclass(frozen=True)
+class Spent:
+    """Milliseconds of one command: wall clock, and processor time by the kernel's account."""
+
+    wall: float
+    cpu: float
 
 
 def run(quick: bool) -> list[Figure]:
-    help_command, site, bare = [assay(), "--help"], [sys.executable, "-c", "pass"], [sys.executable, "-S", "-c", "pass"]
-    times: list[tuple[float, float, float]] = []
-    _milliseconds(help_command)  # bytecode and page cache
-    for _ in range(5 if quick else 25):
-        times.append((_milliseconds(help_command), _milliseconds(site), _milliseconds(bare)))
-    ours, with_site, without = zip(*times, strict=True)
+    spend(HELP)  # bytecode and page cache
+    rounds = [(spend(HELP), spend(SITE), spend(BARE)) for _ in range(5 if quick else 25)]
+    ours, site, bare = zip(*rounds, strict=True)
+
+    def wall(spent: tuple[Spent, ...]) -> list[float]:
+        return [item.wall for item in spent]
+
     return [
-        paired("assay --help, against python -c pass", "ms", ours, with_site, LIMIT),
-        paired("assay --help, against python -S -c pass", "ms", ours, without, LIMIT),
+        paired("assay --help, against python -c pass", "ms", wall(ours), wall(site), LIMIT),
+        paired("assay --help, against python -S -c pass", "ms", wall(ours), wall(bare), LIMIT),
+        paired("assay --help, processor time", "CPU ms", [item.cpu for item in ours], [item.cpu for item in site]),
     ]
 
 
-def _milliseconds(command: list[str]) -> float:
+def spend(command: list[str]) -> Spent:
+    """Run a command to its end. Raises CalledProcessError when it fails."""
     began = time.perf_counter()
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    return 1e3 * (time.perf_counter() - began)
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    wall = time.perf_counter() - began
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
+    return Spent(1e3 * wall, 1e3 * (usage.ru_utime + usage.ru_stime))

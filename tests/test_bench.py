@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench import __main__ as command_line
+from bench.command import spend
 from bench.figures import Figure, Target, composed, paired, table
 from bench.process_use import child_running, children, tree, use
 
@@ -140,3 +141,10 @@ def test_an_unknown_bench_is_refused_with_the_known_ones(
         command_line.main()
     assert ended.value.code == 2
     assert "'steping' is unknown" in capsys.readouterr().err
+
+
+def test_a_command_is_charged_for_its_own_work_and_a_failing_one_is_no_figure() -> None:
+    work = "while sum(__import__('os').times()[:2]) < 0.2: pass"
+    assert spend([sys.executable, "-S", "-c", work]).cpu > spend([sys.executable, "-S", "-c", "pass"]).cpu
+    with pytest.raises(subprocess.CalledProcessError):
+        spend([sys.executable, "-S", "-c", "raise SystemExit(3)"])
