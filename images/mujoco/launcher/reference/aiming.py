@@ -11,6 +11,7 @@ from images.mujoco.launcher.reference.ballistics import GRAVITY, TIME_STEP, Ball
 
 Array = np.ndarray
 FINALISTS = 48
+SLOWEST = 0.8  # m/s at the muzzle: a projectile that barely gets out may also stay in
 # What may be off at once: azimuth and elevation (rad) and the factor of the speed. The first is the shot itself.
 SPREAD = np.array(
     [
@@ -127,7 +128,7 @@ def _passing(
 
 
 def _height(ballistics: Ballistics, projectile: Projectile, elevation: Array, draw: Array, distance: float) -> Array:
-    """Height above the pivot at which the parabola is ``distance`` away from its axis; -inf where it never gets out."""
+    """Height above the pivot at which the parabola is ``distance`` from its axis; -inf where it may not get out."""
     elevation, draw = np.broadcast_arrays(elevation, draw)
     place, direction = ballistics.release(
         projectile, np.full_like(elevation, -ballistics.calibration.azimuth), elevation
@@ -135,7 +136,7 @@ def _height(ballistics: Ballistics, projectile: Projectile, elevation: Array, dr
     speed = ballistics.muzzle_speed(projectile, draw, elevation)
     t = np.maximum(distance - (place[..., 0] - ballistics.pivot[0]), 0.0) / np.maximum(speed * direction[..., 0], 0.01)
     height = place[..., 2] - ballistics.pivot[2] + speed * direction[..., 2] * t - 0.5 * GRAVITY * t * t
-    return np.where(speed > 0, height, -np.inf)
+    return np.where(speed > SLOWEST, height, -np.inf)
 
 
 def _try(

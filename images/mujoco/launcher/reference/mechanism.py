@@ -34,6 +34,7 @@ class Mechanism:
     pusher_front: float
     carriage_mass: float
     tbar_height: float
+    tbar_radius: float
     ratchet_pitch: float
     ratchet_start: float
     max_draw: float

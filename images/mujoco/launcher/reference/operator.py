@@ -20,6 +20,7 @@ WHEEL_TOLERANCE = np.deg2rad(0.3)  # of the wheel: 0.03 degrees of the barrel
 KNOB_LOST = np.deg2rad(12)  # of the wheel: more than this behind means that the knob has slipped out
 DRAW_TILT = 0.6  # hand pitch over elevation while drawing: the hand may pivot about the T-bar, which spares the elbow
 CREEP_FROM = 0.006  # m before the wanted tooth: the ratchet cannot go back
+BAR_ROOM = 0.02  # m of opening beyond the T-bar's thickness while the hand goes down over it
 FINGER_ROOM = 0.06  # m from the carriage forward to a hand that lets go: its rear finger must clear the T-bar
 PRESS_TIGHT = 0.004  # m off a cylinder's surface at which a closed hand pushes it
 
@@ -152,8 +153,10 @@ class Operator:
             hand, grip_height = self._barrel_hand(arm, DRAW_TILT), m.tbar_height + 0.002
             above = self.barrel_point(-drawn, grip_height + 0.07)
             yield from self._line(arm, above, 0.8 if attempt else 1.2, hand, m.gripper_open)
-            yield from self._line(arm, self.barrel_point(-drawn, grip_height), 0.5)
-            yield from arm.hold(0.3, m.gripper_squeeze)
+            narrow = 2 * m.tbar_radius + BAR_ROOM  # fingers that close from wide open would strike the bar hard
+            yield from self._line(arm, self.barrel_point(-drawn, grip_height), 0.5, grip=narrow)
+            yield from arm.hold(0.15, 0.0)
+            yield from arm.hold(0.2, m.gripper_squeeze)
             pulled = length - CREEP_FROM
             if pulled > drawn:
                 yield from self._line(arm, self.barrel_point(-pulled, grip_height), 0.5 + 6 * (pulled - drawn))
