@@ -27,7 +27,7 @@ def pose(x: float, y: float, z: float) -> np.ndarray:
 class Scene:
     """A range from (element, pose) pairs and the task; ``fields`` may be changed as the episode goes on."""
 
-    def __init__(self, elements, required, order=(), protected=()):
+    def __init__(self, elements, required, order=(), protected=(), hints=None):
         self.parameters = {
             "elements": [{"name": name, **element} for name, (element, _) in elements.items()],
             "required": [
@@ -41,7 +41,7 @@ class Scene:
         self.fields |= {f"reached/{name}": np.array(0.0) for name in required}
         mechanism = Mechanism.from_parameters(geometry.parameters())
         ballistics = Ballistics(mechanism, 25.0, np.array([0.55, 0.0, 0.30]))
-        self.strategy = Strategy(ballistics, LIMITS, self.parameters, {})
+        self.strategy = Strategy(ballistics, LIMITS, self.parameters, hints or {})
 
     def next(self, drawn: float = 0.0, events=()):
         field = Range(self.parameters)
@@ -99,6 +99,14 @@ def test_a_protected_pane_is_never_broken():
     )
     with pytest.raises(NoAim, match="board"):
         scene.next()
+
+
+def test_a_hint_of_the_scene_narrows_the_aim():
+    elements = {"board": (BOARD, pose(2.2, 0.0, 0.12))}
+    lob = Scene(elements, {"board": ()}, hints={"board": {"elevation": [35, 42], "aim_height": 0.9}}).next().aim
+    hard = Scene(elements, {"board": ()}, hints={"board": {"impact_speed": [4.5, 9.0]}}).next().aim
+    assert 35 <= np.degrees(lob.elevation) <= 42
+    assert hard.impact_speed >= 4.5
 
 
 def test_a_spring_that_is_drawn_already_is_never_aimed_with_less():
