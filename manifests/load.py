@@ -32,6 +32,7 @@ FILES = {
     "protocols": ("policy", "Protocols"),
     "causes": ("policy", "Causes"),
     "codes": ("policy", "Codes"),
+    "trust": ("policy", "TrustList"),
     "profiles": ("policy", "Profiles"),
     "engines": ("policy", "Engines"),
     "conditions": ("models", "ConditionRules"),
@@ -49,6 +50,7 @@ class Manifests:
     protocols: dict[str, policy.Protocol]
     causes: dict[str, policy.Cause]
     codes: dict[str, str]
+    trust: policy.TrustList
     profiles: dict[str, policy.Profile]
     engines: dict[str, policy.Engine]
     sandboxes: dict[str, policy.SandboxImage]
@@ -70,6 +72,7 @@ def load(folder: Path = FOLDER) -> Manifests:
         protocols=read["protocols"].root,
         causes=read["causes"].root,
         codes=read["codes"].root,
+        trust=read["trust"],
         profiles=read["profiles"].root,
         engines=read["engines"].engines,
         sandboxes=read["engines"].sandboxes,

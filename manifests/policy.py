@@ -1,4 +1,4 @@
-"""Schemas of policy: protocols, causes, failure codes, profiles and engines (design: sections 5 and 7)."""
+"""Schemas of policy: protocols, causes, failure codes, trust, profiles and engines (design: sections 5 and 7)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,14 @@ from manifests.records import Outcome, Strict
 
 class Exclusion(Strict):
     """Which attempts leave the opportunity budget, and the largest part of a run's attempts that may before the run is
-    no longer rankable."""
+    no longer rankable.
+
+    ``automatic_per_condition``: so many incidents of one condition are confirmed without a person; a fault that still
+    comes back is a defect of the environment, and the next attempt stays a candidate."""
 
     what: Literal["confirmed_incidents"]
     max_fraction: Annotated[float, Field(ge=0, le=1)]
+    automatic_per_condition: Annotated[int, Field(ge=0, le=10)]
 
 
 class Protocol(Strict):
@@ -91,6 +95,39 @@ class Codes(RootModel[dict[str, Name]]):
     """Failure codes and what they mean (text: Table 19)."""
 
 
+# trust.json
+
+POLICY_REVIEWER = "policy"  # signs nothing: whether the policy confirms follows from the record alone
+
+
+class TrustedKey(Strict):
+    """An Ed25519 public key (32 bytes, hexadecimal) whose decisions bind this board, and whose it is."""
+
+    name: Name
+    public_key: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+class TrustList(Strict):
+    """Who confirms and rejects incidents. Empty: only the policy confirms, and every decision is a proposal."""
+
+    keys: tuple[TrustedKey, ...]
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        for field in ("name", "public_key"):
+            values = [getattr(key, field) for key in self.keys]
+            for number, value in enumerate(values):
+                if value in values[:number]:
+                    raise ValueError(f"keys[{number}].{field}: {value!r} stands twice")
+                if value == POLICY_REVIEWER:
+                    raise ValueError(f"keys[{number}].name: {value!r} is the name of automatic decisions; choose another")
+        return self
+
+    def name_of(self, public_key: str) -> str | None:
+        """The name of a trusted key, or None."""
+        return next((key.name for key in self.keys if key.public_key == public_key), None)
+
+
 # profiles.json, engines.json
 
 
@@ -116,13 +153,16 @@ class ContainerLimits(Strict):
 
 class Engine(Strict):
     """``role`` is the image, ``module`` what ``images.gateway --engine`` takes; without a module there is a ``reason``.
-    ``families`` lists the cases implemented now; an empty list: meant for this engine, nothing implemented yet."""
+    ``families`` lists the cases implemented now; an empty list: meant for this engine, nothing implemented yet.
+    ``evaluator`` numbers what its evaluators decide: whoever changes a verdict raises it, and scores of verdicts of an
+    older one are shown as stale."""
 
     text: Name
     role: Name
     module: Name | None
     reason: Name | None
     determinism: Literal["bit-exact", "tolerance", "statistical"]
+    evaluator: Positive
     gpu: Literal["none", "preferred", "required"]
     limits: ContainerLimits
     families: dict[str, tuple[str, ...]]
