@@ -21,6 +21,9 @@ from images.mujoco.launcher.flight import Flight, Projectile, Shot
 from images.mujoco.launcher.model import ARM_DOFS, ARM_SENSORS, Compiled
 from images.mujoco.launcher.rules import SETTLED_S, Interlocks
 
+# ``advance`` turns the warning counters into a fault; MuJoCo's own handler would write a log into the working folder.
+mujoco.set_mju_user_warning(lambda text: None)
+
 
 class Plant:
     """One episode's physics. ``advance`` is one control step.
