@@ -164,6 +164,10 @@ class Model(Protocol):
     def sees_pictures(self) -> bool | None:
         """Whether the model takes pictures; None when unknown."""
 
+    @property
+    def calls_functions(self) -> bool | None:
+        """Whether the model takes tool schemas; None when unknown."""
+
     def client(self, allowance: Allowance) -> ModelClient: ...
 
     def preflight(self) -> str | None:
