@@ -20,7 +20,7 @@ from manifests.records import ImageIdentity
 from runner.runtimes.base import Channel, Exit, Pair, PairRequest, Role, RuntimeFacts, StartFailed
 from runner.runtimes.frames import LogTail, StreamChannel
 from runner.runtimes.hello import await_hello
-from runner.runtimes.owner import RUN, Owner, abandoned, forget
+from runner.runtimes.owner import RUN, Owner, abandoned
 from runner.runtimes.pool import Pool
 
 ROLES: tuple[Role, Role] = ("environment", "sandbox")
@@ -188,8 +188,8 @@ class ChildRuntime:
                 continue
             if folder.stat().st_uid == os.geteuid() and abandoned(labels):
                 shutil.rmtree(folder, ignore_errors=True)
-                forget(labels)
                 lines.append(f"removed folder {folder} of run {labels.get(RUN, '?')}")
+        self._owner.sweep()
         return lines
 
     def close(self) -> None:

@@ -32,7 +32,7 @@ from runner.runtimes.commands import EntryPoints, entry_points
 from runner.runtimes.container import Container
 from runner.runtimes.engine import calling
 from runner.runtimes.hello import await_hello
-from runner.runtimes.owner import LOCK, OWNER, Owner, abandoned, forget
+from runner.runtimes.owner import OWNER, RUN, Owner, abandoned
 from runner.runtimes.pool import DEADMAN_SPARE_S, Pool
 
 ROLES: tuple[Role, Role] = ("environment", "sandbox")
@@ -110,23 +110,18 @@ class DockerRuntime:
     def reap(self) -> list[str]:
         """Containers first: a volume cannot be removed while one uses it."""
         lines: list[str] = []
-        dead: dict[str, dict[str, str]] = {}
         with calling("looking for leftovers"):
             containers = self._api.containers(all=True, filters={"label": OWNER})
             volumes = self._api.volumes(filters={"label": OWNER})["Volumes"] or []
         for item in containers:
             if abandoned(item["Labels"]):
                 self._remove_container(item["Id"])
-                dead[item["Labels"][OWNER]] = item["Labels"]
-                lines.append(f"removed container {item['Id'][:12]} of run {item['Labels'].get('assay.run', '?')}")
+                lines.append(f"removed container {item['Id'][:12]} of run {item['Labels'].get(RUN, '?')}")
         for item in volumes:
             if abandoned(item["Labels"]):
                 self._remove_volume(item["Name"])
-                dead[item["Labels"][OWNER]] = item["Labels"]
-                lines.append(f"removed volume {item['Name']} of run {item['Labels'].get('assay.run', '?')}")
-        for labels in dead.values():
-            if LOCK in labels:
-                forget(labels)
+                lines.append(f"removed volume {item['Name']} of run {item['Labels'].get(RUN, '?')}")
+        self._owner.sweep()
         return lines
 
     def close(self) -> None:

@@ -7,11 +7,13 @@ machines can share one Engine: what belongs to another host is left alone.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import platform
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
+from typing import IO
 
 RUN, OWNER, HOST, BOOT, LOCK = "assay.run", "assay.owner", "assay.host", "assay.boot", "assay.lock"
 
@@ -30,8 +32,7 @@ class Owner:
         self.id = uuid.uuid4().hex
         folder.mkdir(parents=True, exist_ok=True)
         self.lock = folder.resolve() / f"{self.id}.lock"
-        self._file = self.lock.open("w", encoding="ascii")
-        fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        self._file = self._hold()
 
     def labels(self, run: str) -> dict[str, str]:
         return {RUN: run, OWNER: self.id, HOST: platform.node(), BOOT: _boot(), LOCK: str(self.lock)}
@@ -40,6 +41,21 @@ class Owner:
         """To be called when nothing of this owner is left."""
         self.lock.unlink(missing_ok=True)
         self._file.close()
+
+    def sweep(self) -> None:
+        """Remove the locks that nobody holds, once what their owners left is gone."""
+        for path in self.lock.parent.glob("*.lock"):
+            with contextlib.suppress(OSError), path.open(encoding="ascii") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                path.unlink()
+
+    def _hold(self) -> IO[str]:
+        while True:
+            file = self.lock.open("w", encoding="ascii")
+            fcntl.flock(file, fcntl.LOCK_EX)
+            if self.lock.exists():  # else another owner swept it between the two lines above
+                return file
+            file.close()
 
 
 def abandoned(labels: Mapping[str, str]) -> bool:
@@ -56,8 +72,3 @@ def abandoned(labels: Mapping[str, str]) -> bool:
     except OSError:  # held, or not ours to open
         return False
     return True
-
-
-def forget(labels: Mapping[str, str]) -> None:
-    """Remove the lock file of an abandoned owner, once nothing of it is left."""
-    Path(labels[LOCK]).unlink(missing_ok=True)
