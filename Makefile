@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.locked
 PAGES := $(VENV)/.leaderboard
+MODELS := $(VENV)/.models
+BASELINES := reference random noop
 .DEFAULT_GOAL := help
 .PHONY: help setup evaluate test test-slow test-leaderboard images leaderboard bench lint
 
@@ -45,7 +47,8 @@ $(STAMP): requirements.lock pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $(STAMP)
 
-evaluate: $(STAMP) ## evaluate MODEL= on a subset, or go on with a run that stopped
+# litellm is installed when a model is named: a baseline needs none of it.
+evaluate: $(STAMP) $(if $(filter-out $(BASELINES),$(MODEL)),$(MODELS)) ## evaluate MODEL= on a subset, or go on with a run that stopped
 	@$(BIN)/assay evaluate \
 	    $${MODEL:+--model "$$MODEL"} $${AGENT:+--agent "$$AGENT"} $${BOARD:+--board "$$BOARD"} \
 	    $${SUBSET:+--subset "$$SUBSET"} $${TASKS:+--tasks "$$TASKS"} $${PROTOCOL:+--protocol "$$PROTOCOL"} \
@@ -57,7 +60,7 @@ evaluate: $(STAMP) ## evaluate MODEL= on a subset, or go on with a run that stop
 images: $(STAMP) ## build the container images that are out of date
 	@$(BIN)/assay images build
 
-test: $(STAMP) ## every test that this machine can run; says what it left out
+test: $(STAMP) $(MODELS) ## every test that this machine can run; says what it left out
 	@if docker version >/dev/null 2>&1; then $(BIN)/assay images build; fi
 	@$(BIN)/python -m pytest -m 'not slow' $(PYTEST)
 
@@ -80,3 +83,8 @@ $(PAGES): $(STAMP) requirements-leaderboard.lock
 	@echo 'setup: packages of requirements-leaderboard.lock, each checked against its hash'
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-leaderboard.lock
 	@touch $(PAGES)
+
+$(MODELS): $(STAMP) requirements-models.lock
+	@echo 'setup: packages of requirements-models.lock, each checked against its hash'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-models.lock
+	@touch $(MODELS)
