@@ -19,6 +19,7 @@ def check(manifests: Manifests) -> None:
     _subsets(manifests)
     _budgets(manifests)
     _causes(manifests)
+    _model_calls(manifests)
     _engines(manifests)
     _conditions(manifests)
 
@@ -102,6 +103,14 @@ def _causes(manifests: Manifests) -> None:
         for protocol, outcome in row.outcomes.items():
             if outcome.code is not None:
                 _known("causes", f"{cause}.outcomes.{protocol}.code", outcome.code, manifests.codes, "failure code")
+
+
+def _model_calls(manifests: Manifests) -> None:
+    calls = manifests.model_calls
+    for number, row in enumerate(calls.faults):
+        _known("model_calls", f"faults[{number}].cause", row.cause, manifests.causes, "cause")
+    for cause in calls.tolerated_in_a_row:
+        _known("model_calls", f"tolerated_in_a_row.{cause}", cause, manifests.causes, "cause")
 
 
 def _engines(manifests: Manifests) -> None:

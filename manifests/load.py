@@ -19,7 +19,7 @@ from manifests.errors import ManifestError
 if TYPE_CHECKING:  # pydantic takes 0.2 s to import: not before a manifest is really read
     from pydantic import BaseModel, ValidationError
 
-    from manifests import models, policy
+    from manifests import calls, models, policy
 
 FOLDER = Path(__file__).resolve().parent
 Model = TypeVar("Model", bound="BaseModel")
@@ -33,6 +33,7 @@ FILES = {
     "causes": ("policy", "Causes"),
     "codes": ("policy", "Codes"),
     "trust": ("policy", "TrustList"),
+    "model_calls": ("calls", "ModelCalls"),
     "profiles": ("policy", "Profiles"),
     "engines": ("policy", "Engines"),
     "conditions": ("models", "ConditionRules"),
@@ -51,6 +52,7 @@ class Manifests:
     causes: dict[str, policy.Cause]
     codes: dict[str, str]
     trust: policy.TrustList
+    model_calls: calls.ModelCalls
     profiles: dict[str, policy.Profile]
     engines: dict[str, policy.Engine]
     sandboxes: dict[str, policy.SandboxImage]
@@ -73,6 +75,7 @@ def load(folder: Path = FOLDER) -> Manifests:
         causes=read["causes"].root,
         codes=read["codes"].root,
         trust=read["trust"],
+        model_calls=read["model_calls"],
         profiles=read["profiles"].root,
         engines=read["engines"].engines,
         sandboxes=read["engines"].sandboxes,

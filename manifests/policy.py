@@ -69,7 +69,8 @@ class Cause(Strict):
 
     ``incident``: the attempt is a candidate for an infrastructure incident. ``automatic_confirmation``: whether that
     candidate may be confirmed without a person, and then only when the agent had not acted. ``start_retries``: how
-    often a start that failed before the attempt began is tried again in the same slot.
+    often a start that failed before the attempt began is tried again in the same slot. ``stops_after``: so many
+    attempts in a row with such a cause stop the run, since the next would end alike; None: never.
     """
 
     text: Name
@@ -77,6 +78,7 @@ class Cause(Strict):
     incident: bool
     automatic_confirmation: Literal["never", "before_action"]
     start_retries: Annotated[int, Field(ge=0, le=5)]
+    stops_after: Annotated[int, Field(ge=1, le=10)] | None = None
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -120,7 +122,9 @@ class TrustList(Strict):
                 if value in values[:number]:
                     raise ValueError(f"keys[{number}].{field}: {value!r} stands twice")
                 if value == POLICY_REVIEWER:
-                    raise ValueError(f"keys[{number}].name: {value!r} is the name of automatic decisions; choose another")
+                    raise ValueError(
+                        f"keys[{number}].name: {value!r} is the name of automatic decisions; choose another"
+                    )
         return self
 
     def name_of(self, public_key: str) -> str | None:

@@ -201,6 +201,16 @@ def test_causes_are_exactly_those_of_the_architecture_page(manifests: Manifests)
     assert set(manifests.causes) == set(re.findall(r"`([a-z_]+)`", paragraph))
 
 
+MODEL_ENDS = (
+    "empty_reply",
+    "refusal",
+    "length_stop",
+    "content_filter",
+    "invalid_tool_arguments",
+    "unknown_tool",
+)
+
+
 def test_causes_mean_what_the_two_protocols_say(manifests: Manifests) -> None:
     table = {
         "goal_met": ("success", None, "success", None),
@@ -216,6 +226,8 @@ def test_causes_mean_what_the_two_protocols_say(manifests: Manifests) -> None:
         "rejected_action": ("invalid", "ERR", "failure", "QUIT"),
         "agent_exception": ("invalid", "ERR", "failure", "QUIT"),
         "sandbox_memory": ("invalid", "ERR", "failure", "QUIT"),
+        "context_overflow": ("failure", "BUDGET", "failure", "BUDGET"),
+        **dict.fromkeys(MODEL_ENDS, ("failure", "QUIT", "failure", "QUIT")),
     }
     for cause, row in manifests.causes.items():
         single, pass2 = row.outcomes["single"], row.outcomes["pass2"]
@@ -228,6 +240,16 @@ def test_a_run_cannot_be_killed_or_its_disk_filled_to_draw_again(manifests: Mani
     for cause in ("interrupted", "evidence_fault", "evaluator_error"):
         assert manifests.causes[cause].automatic_confirmation == "never"
         assert manifests.causes[cause].start_retries == 0
+
+
+def test_what_only_a_person_at_the_keyboard_can_mend_stops_the_run_at_once(manifests: Manifests) -> None:
+    at_once = {cause for cause, row in manifests.causes.items() if row.stops_after == 1}
+    assert at_once == {"bad_key", "model_not_found", "quota_gone", "adapter_fault"}
+
+
+def test_an_answer_that_was_no_completion_is_never_confirmed_without_a_person(manifests: Manifests) -> None:
+    for cause in ("no_choices", "null_message", "malformed_reply", "rejected_request", "adapter_fault"):
+        assert manifests.causes[cause].automatic_confirmation == "never", cause
 
 
 # conditions
