@@ -139,7 +139,7 @@ def test_an_environment_that_cannot_start_is_told_with_evidence(name: str, tmp_p
 @pytest.mark.parametrize("name", ALL)
 def test_after_sigkill_of_the_runner_nothing_is_left(name: str, tmp_path: Path) -> None:
     script = str(Path(__file__).with_name("runtime_owner.py"))
-    paths = os.pathsep.join([str(Path(__file__).parent), str(Path(__file__).parents[1])])
+    paths = os.pathsep.join([str(Path(__file__).parent), str(Path(__file__).parents[1]), *filter(None, sys.path)])
     owner = subprocess.Popen(
         [sys.executable, script, name, str(tmp_path)],
         stdout=subprocess.PIPE,
