@@ -3,6 +3,7 @@ SHELL := /bin/sh
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.locked
+BENCH := $(VENV)/.bench
 PAGES := $(VENV)/.leaderboard
 MODELS := $(VENV)/.models
 BASELINES := reference random noop
@@ -67,7 +68,7 @@ test: $(STAMP) $(MODELS) ## every test that this machine can run; says what it l
 test-slow: $(STAMP) ## the long sweeps
 	@$(BIN)/python -m pytest -m slow $(PYTEST)
 
-bench: $(STAMP) ## measure speed and size, each beside a raw baseline of the same run
+bench: $(BENCH) ## measure speed and size, each beside a raw baseline of the same run
 	@$(BIN)/python -m bench
 
 lint: $(STAMP) ## ruff (lint, format) and mypy
@@ -83,6 +84,11 @@ $(PAGES): $(STAMP) requirements-leaderboard.lock
 	@echo 'setup: packages of requirements-leaderboard.lock, each checked against its hash'
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-leaderboard.lock
 	@touch $(PAGES)
+
+$(BENCH): $(STAMP) requirements-bench.lock
+	@echo 'setup: packages of requirements-bench.lock, each checked against its hash'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-bench.lock
+	@touch $(BENCH)
 
 $(MODELS): $(STAMP) requirements-models.lock
 	@echo 'setup: packages of requirements-models.lock, each checked against its hash'
