@@ -9,8 +9,11 @@ import shutil
 import subprocess
 
 import pytest
+from hypothesis import settings
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+settings.register_profile("assay", deadline=None)  # a busy machine is no counterexample
+settings.load_profile("assay")
 
 
 @functools.cache
