@@ -17,13 +17,13 @@ from . import details, metrics, plain, rows
 from .eligibility import Eligibility, assess
 from .exact import percent
 from .ledger import INCIDENTS, Attempt
+from .rows import BREAKDOWNS
 from .rules import Rules
 from .selection import Selection
 from .uncertainty import LEVEL, RESAMPLES
 from .window import Kind, Status
 
 SCORING_VERSION = 1
-BREAKDOWNS = ("suite", "type", "split", "subset", "embodiment", "condition", "engine", "level")
 
 
 def score(

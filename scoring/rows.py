@@ -17,6 +17,7 @@ from .uncertainty import intervals
 from .window import Status
 
 LABELS = ("type", "split", "embodiment", "family", "engine", "level")
+BREAKDOWNS = ("suite", "type", "split", "subset", "embodiment", "condition", "engine", "level")
 DIMENSIONS = ("suite", "subset", "condition", "task", *LABELS)
 
 
