@@ -23,6 +23,7 @@ from manifests.records import AttemptRecord, Usage
 from runner.agents.base import Agent, AttemptContext
 from runner.errors import RunStopped
 from runner.halt import Halt
+from runner.incidents import automatic
 from runner.links import SandboxLink
 from runner.plan import Slot
 from runner.record import CLAUSE_TEXT, Course, Ending, Identity, make_record
@@ -184,6 +185,7 @@ class _Attempt:
             note=self._note,
             report_usage=self._report_usage,
             transcript=lambda entry: self.folder.append(TRANSCRIPT, entry),
+            keep=self.folder.keep,
         )
         thread = AgentThread(agent, context, pair, started.link)
         return Supervisor(pair, started.link, thread, context.stop, deadline, self.services.halt)
@@ -223,7 +225,8 @@ class _Attempt:
             full = error
             self.folder.discard()
             record = make_record(services.manifests, self.identity, course, _lost(ending, error), ())
-        services.store.close_attempt(services.run, record, services.owner)
+        decision = automatic(services.store, services.run, record, services.manifests)
+        services.store.close_attempt(services.run, record, services.owner, decision)
         if full is not None:
             raise RunStopped(
                 f"disk: the artifacts of {self.slot} could not be kept under {services.store.home} ({full.strerror}); "

@@ -123,6 +123,9 @@ class SandboxLink:
             stderr=_text(attachments.get("stderr")),
             truncated=int(header.get("truncated") or 0),
             error=header.get("error"),
+            restarted=bool(header.get("restarted")),
+            pictures=_pictures(attachments),
+            pictures_omitted=int(header.get("pictures_omitted") or 0),
         )
 
     def call(
@@ -158,3 +161,11 @@ class SandboxLink:
 
 def _text(raw: Attachment | None) -> str:
     return decode_text(raw) if isinstance(raw, bytes) else ""
+
+
+def _pictures(attachments: Mapping[str, Attachment]) -> tuple[bytes, ...]:
+    """``picture/0``, ``picture/1``, ... in order."""
+    found: list[bytes] = []
+    while isinstance(picture := attachments.get(f"picture/{len(found)}"), bytes):
+        found.append(picture)
+    return tuple(found)

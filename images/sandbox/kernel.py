@@ -23,13 +23,14 @@ from typing import Any
 from images.client.wire import Attachment, FrameBuffer, FrameError, StreamError, encode
 from images.sandbox import processes
 from images.sandbox.output import Capture
+from images.sandbox.pictures import MAX_BYTES, Shown
 from images.sandbox.relay import Relay
 from images.sandbox.worker import Worker, start_worker
 
 CHUNK = 64 << 10
 GRACE_S = 1.0  # from the interrupt to the kill
 START_TRIES = 20
-MAX_REPORT = 256 << 10  # bytes of a worker's frame
+MAX_REPORT = 256 << 10  # bytes of the header of a worker's frame
 MAX_NOTES = 20  # per second
 DEFAULT_LIMIT = 65536
 
@@ -43,6 +44,7 @@ class Job:
     limit: int
     interrupted: bool = False
     oom_kills: int = field(default_factory=processes.oom_kills)
+    shown: Shown = field(default_factory=Shown)
 
     def __post_init__(self) -> None:
         self.stdout, self.stderr = Capture(self.limit), Capture(self.limit)
@@ -58,7 +60,7 @@ class Kernel:
     def __init__(self, stdin: int, stdout: int, gateway: str) -> None:
         self._stdin, self._stdout, self._gateway = stdin, stdout, gateway
         self._requests = FrameBuffer()
-        self._reports = FrameBuffer(MAX_REPORT, 0)
+        self._reports = FrameBuffer(MAX_REPORT, MAX_BYTES)
         self._relay = Relay(gateway)
         self._queue: deque[Mapping[str, Any]] = deque()
         self._job: Job | None = None
@@ -186,10 +188,12 @@ class Kernel:
             "status": status,
             "error": error,
             "truncated": job.stdout.omitted + job.stderr.omitted,
+            "pictures_omitted": job.shown.omitted,
             "restarted": self._restarted,
         }
         self._restarted = False
-        self._send(header, {"stdout": job.stdout.value(), "stderr": job.stderr.value()})
+        streams = {"stdout": job.stdout.value(), "stderr": job.stderr.value()}
+        self._send(header, {**streams, **job.shown.attachments()})
 
     # ---- worker -----------------------------------------------------------------------------------------------------
     def _read_worker(self, ready: Mapping[int, int]) -> None:
@@ -208,17 +212,19 @@ class Kernel:
         try:
             self._reports.feed(data)
             while (frame := self._reports.next()) is not None:
-                self._hear(frame[0])
+                self._hear(*frame)
         except (FrameError, StreamError):
             data = b""
         if not data:  # outside the handler: a fork inside it would show its exception in every traceback of the agent
             self._lose_worker("killed", "the worker ended")
 
-    def _hear(self, header: Mapping[str, Any]) -> None:
-        """A frame of the worker, which the agent's code may have forged: only text and a status are taken from it."""
+    def _hear(self, header: Mapping[str, Any], attachments: Mapping[str, Attachment]) -> None:
+        """A frame of the worker, which the agent's code may have forged: only text, pictures and a status are taken."""
         op, job = header.get("op"), self._job
         if op == "note" and isinstance(header.get("text"), str):
             self._note(header["text"])
+        elif op == "show" and job is not None:
+            job.shown.add(attachments.get("picture"))
         elif op == "done" and job is not None and header.get("id") == job.identity:
             if job.interrupted and self._worker is not None:  # its forks do not get the interrupt
                 self._note_ended(processes.end_descendants(spare=self._worker.pid))
@@ -277,7 +283,7 @@ class Kernel:
     def _replace_worker(self) -> None:
         """A fresh worker, or None when even repeated tries get no process (the next job tries again)."""
         self._restarted = True
-        self._reports = FrameBuffer(MAX_REPORT, 0)
+        self._reports = FrameBuffer(MAX_REPORT, MAX_BYTES)
         for _ in range(START_TRIES):
             with contextlib.suppress(OSError):
                 self._worker = start_worker(self._gateway)

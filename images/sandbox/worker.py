@@ -1,7 +1,7 @@
 """The interpreter that runs the agent's code and keeps its variables. A fork of the kernel, so that it starts at once.
 
-It speaks frames with the kernel over a socket pair: ``exec`` in, ``done`` and ``note`` out. The agent's code lives in
-the same process and could forge them; all that it can forge is the report of its own end.
+It speaks frames with the kernel over a socket pair: ``exec`` in, ``done``, ``note`` and ``show`` out. The agent's code
+lives in the same process and could forge them; all that it can forge is the report of its own end and what it shows.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import os
 import signal
 import socket
 import sys
+import threading
 import traceback
 import types
 from dataclasses import dataclass, field
@@ -22,8 +23,8 @@ from typing import Any, NoReturn
 
 from images.client import connect
 from images.client.sdk import SOCKET_VARIABLE
-from images.client.wire import descriptor_reader, encode, read_frame
-from images.sandbox import notes, processes
+from images.client.wire import Attachment, descriptor_reader, encode, read_frame
+from images.sandbox import notes, pictures, processes
 
 HAND_S = 1.0
 CHUNK = 64 << 10
@@ -116,13 +117,18 @@ class _Interpreter:
         self._read = descriptor_reader(control)
         self._running = False
         self._pid = os.getpid()
+        self._shown = 0  # pictures of the running code
+        self._sending = threading.Lock()
         self._streams = (_text_stream(1), _text_stream(2))
         self._main = types.ModuleType("__main__")
-        self._main.__dict__.update(__builtins__=builtins, env=connect(gateway), connect=connect, note=notes.note)
+        self._main.__dict__.update(
+            __builtins__=builtins, env=connect(gateway), connect=connect, note=notes.note, show=pictures.show
+        )
         sys.modules["__main__"] = self._main  # classes of the agent's code can be pickled
         sys.argv = [""]
         sys.path.append("")  # the agent's own modules, in its working directory
         notes.set_emitter(lambda text: self._send({"op": "note", "text": text}))
+        pictures.set_emitter(self._show)
 
     def run(self) -> NoReturn:
         while True:
@@ -135,16 +141,29 @@ class _Interpreter:
                 os._exit(0)
             self._send({"op": "done", "id": header["id"], **report})
 
-    def _send(self, header: dict[str, Any]) -> None:
-        data = memoryview(encode(header))
-        while data:
-            data = data[os.write(self._control, data) :]
+    def _send(self, header: dict[str, Any], attachments: dict[str, Attachment] | None = None) -> None:
+        """One whole frame: another thread or the interrupt at the deadline would put the stream out of step."""
+        data = memoryview(encode(header, attachments))
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            with self._sending:
+                while data:
+                    data = data[os.write(self._control, data) :]
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    def _show(self, picture: bytes) -> None:
+        if self._shown >= pictures.MAX_PICTURES:
+            raise ValueError(f"show() takes at most {pictures.MAX_PICTURES} pictures from one piece of code")
+        self._shown += 1
+        self._send({"op": "show"}, {"picture": picture})
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         if self._running:
             raise KeyboardInterrupt
 
     def _execute(self, name: str, code: str) -> dict[str, Any]:
+        self._shown = 0
         linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
         sys.stdout, sys.stderr = self._streams
         signal.signal(signal.SIGINT, self._interrupt)

@@ -23,13 +23,19 @@ class SandboxGone(RuntimeError):
 
 @dataclass(frozen=True)
 class ExecResult:
-    """The end of one piece of agent code. ``status``: ok, error, timeout, killed, memory."""
+    """The end of one piece of agent code. ``status``: ok, error, timeout, killed, memory.
+
+    ``restarted``: the variables of earlier code are gone. ``pictures``: what the code showed, as it claims PNG bytes.
+    """
 
     status: str
     stdout: str
     stderr: str
     truncated: int
     error: dict[str, str] | None = None
+    restarted: bool = False
+    pictures: tuple[bytes, ...] = ()
+    pictures_omitted: int = 0
 
 
 class Sandbox(Protocol):
@@ -73,6 +79,7 @@ class AttemptContext:
     note: Callable[[str], None]  # one line for the progress display
     report_usage: Callable[[Usage], None]  # cumulative usage so far
     transcript: Callable[[dict[str, Any]], None]  # append one JSON entry to the stored transcript
+    keep: Callable[[str, bytes], None]  # store a whole artifact, by its name
 
 
 @dataclass(frozen=True)

@@ -59,6 +59,19 @@ class AttemptFolder:
             except OSError as error:
                 self._failed = self._failed or error
 
+    def keep(self, name: str, content: bytes) -> None:
+        """One whole file of the agent, as ``pictures/<hash>.png``. Ignored after the attempt was sealed; a full disk is
+        kept and raised by :meth:`seal`, as for :meth:`append`."""
+        with self._lock:
+            if self._sealed:
+                return
+            try:
+                path = self.part / name
+                path.parent.mkdir(exist_ok=True)
+                path.write_bytes(content)
+            except OSError as error:
+                self._failed = self._failed or error
+
     def write(self, name: str, content: bytes | np.ndarray) -> None:
         """One whole file; an array becomes ``.npy``."""
         if isinstance(content, np.ndarray):
@@ -78,7 +91,10 @@ class AttemptFolder:
                 raise self._failed
         if not self.part.is_dir():
             return ()
-        return tuple(_describe(path) for path in sorted(self.part.iterdir()) if path.name != RECORD)
+        files = sorted(path for path in self.part.rglob("*") if path.is_file() and path != self.part / RECORD)
+        for folder in {path.parent for path in files} - {self.part}:
+            _flush(folder)
+        return tuple(_describe(path, path.relative_to(self.part).as_posix()) for path in files)
 
     def publish(self, record: AttemptRecord) -> None:
         """Write the record beside its artifacts and rename the folder to its final name."""
@@ -116,12 +132,10 @@ def check(folder: Path, artifact: Artifact) -> str | None:
     return None if found == artifact.sha256 else f"{path} has hash {found}, the record says {artifact.sha256}"
 
 
-def _describe(path: Path) -> Artifact:
+def _describe(path: Path, name: str) -> Artifact:
     raw = path.read_bytes()
     _flush(path)
-    return Artifact(
-        name=path.name, sha256=hashlib.sha256(raw).hexdigest(), size=len(raw), media_type=media_type(path.name)
-    )
+    return Artifact(name=name, sha256=hashlib.sha256(raw).hexdigest(), size=len(raw), media_type=media_type(name))
 
 
 def _flush(path: Path) -> None:
