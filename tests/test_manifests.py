@@ -208,6 +208,7 @@ MODEL_ENDS = (
     "content_filter",
     "invalid_tool_arguments",
     "unknown_tool",
+    "no_action",
 )
 
 
