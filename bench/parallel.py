@@ -6,8 +6,6 @@ once and one after the other. On a machine with two cores of its own that is clo
 
 from __future__ import annotations
 
-import os
-import subprocess
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from bench.figures import Figure, Target, paired
 from bench.pairs import Bare, available, bare
 from bench.recording import A007, record, request
-from bench.tools import assay, say
+from bench.tools import evaluate, say
 
 TARGET = Target("ours", ">=", 1.6)
 
@@ -36,11 +34,8 @@ def run(quick: bool) -> list[Figure]:
 def _evaluate(runtime: str, jobs: int, subset: list[str]) -> float:
     """Seconds of the whole command."""
     with tempfile.TemporaryDirectory(prefix="assay-bench-") as home:
-        command = [assay(), "evaluate", "--model", "reference", "--subset", "smoke", *subset]
-        command += ["--runtime", runtime, "--jobs", str(jobs)]
-        began = time.perf_counter()
-        subprocess.run(command, env={**os.environ, "ASSAY_HOME": home}, check=True, capture_output=True)
-        return time.perf_counter() - began
+        options = ["--model", "reference", "--subset", "smoke", *subset, "--runtime", runtime, "--jobs", str(jobs)]
+        return evaluate(home, options)
 
 
 def _scaling(number: int) -> float:

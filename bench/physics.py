@@ -20,8 +20,11 @@ from bench.tools import say
 from images import mujoco as engine
 from images.mujoco.launcher import geometry as g
 
-WRITTEN = ("jnt_range", "eq_data", "geom_contype", "geom_conaffinity")
+WRITTEN = ("jnt_range", "eq_data", "geom_contype", "geom_conaffinity", "body_contype", "body_conaffinity", "geom_rgba")
 """Fields of the model that the mechanism and the panes change during an episode."""
+ALIKE = 0.95
+"""Share of control steps after which the twin must be in the very state of the environment: not where a brake, the
+trigger or a pane acts within the step."""
 LIMIT = Target("ratio", "<=", 1.3)
 
 
@@ -56,6 +59,7 @@ def episode(recording: Recording) -> tuple[float, float]:
         environment.judge()
         return clock() - began
 
+    alike = 0
     for index, action in enumerate(recording.actions):
         mujoco.mj_copyData(data, model, environment.plant.data)
         for name in WRITTEN:
@@ -66,6 +70,11 @@ def episode(recording: Recording) -> tuple[float, float]:
         else:
             raw += bare(action)
             ours += whole(action)
+        alike += np.array_equal(data.qpos, environment.plant.data.qpos)
+    if alike < ALIKE * len(recording.actions):
+        raise RuntimeError(
+            f"{recording.name}: the bare twin went its own way; the environment writes into more than {WRITTEN}"
+        )
     environment.close()
     twin.close()
     return ours / 1e9, raw / 1e9

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import tempfile
 from dataclasses import dataclass
 from functools import cache
@@ -13,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from bench.tools import assay
+from bench.tools import evaluate
 from manifests.load import load
 from runner.agents.base import Agent
 from runner.agents.registry import AgentRequest, make_agent
@@ -67,8 +65,7 @@ def record(environment_id: str) -> tuple[Recording, ...]:
     with tempfile.TemporaryDirectory(prefix="assay-bench-") as home:
         choices = ["--model", "reference", "--subset", "smoke", "--tasks", environment_id]
         choices += ["--protocol", "single", "--runtime", "process", "--run", "recorded"]
-        command = [assay(), "evaluate", *choices]
-        subprocess.run(command, env={**os.environ, "ASSAY_HOME": home}, check=True, capture_output=True)
+        evaluate(home, choices)
         found = [_read(folder.parent, slots, agent) for folder in Path(home, "recorded").glob("*/record.json")]
     return tuple(sorted(found, key=lambda item: item.condition))
 
