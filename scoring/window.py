@@ -97,17 +97,16 @@ def judge(
     last opportunity or the first success; an attempt that is candidate, invalid or open before that blocks its slot,
     since whether later attempts count depends on what becomes of it.
     """
-    order = np.lexsort((sequence, slot))
+    order = _order(slot, sequence)
     cell, what = slot[order], kind[order]
     kept = what != Kind.EXCLUDED
     running = np.cumsum(kept)
-    starts = np.searchsorted(cell, np.arange(slots))
-    before = np.concatenate(([0], running))[starts]
+    total = np.bincount(cell[kept], minlength=slots)
+    before = np.cumsum(total) - total  # kept attempts in the slots before
     rank = running - 1 - before[cell]
 
     first_success = _first(cell, rank, what == Kind.SUCCESS, slots)
     first_block = _first(cell, rank, np.isin(what, (Kind.CANDIDATE, Kind.INVALID, Kind.OPEN)), slots)
-    total = np.bincount(cell[kept], minlength=slots)
     end = np.full(slots, opportunities - 1)
     if stop_at_success:
         end = np.minimum(end, first_success)
@@ -135,6 +134,15 @@ def judge(
         closer=_row(cell, order, closes, slots),
         blocker=_row(cell, order, blocks, slots),
     )
+
+
+def _order(slot: Ints, sequence: Ints) -> Ints:
+    """Slots in turn, each by sequence. Attempts in ledger order, the usual case, need one stable sort and not two."""
+    order = np.argsort(slot, kind="stable")
+    cell, number = slot[order], sequence[order]
+    if ((cell[1:] > cell[:-1]) | (number[1:] > number[:-1])).all():
+        return order
+    return np.lexsort((sequence, slot))
 
 
 def _first(cell: Ints, rank: Ints, chosen: npt.NDArray[np.bool_], slots: int) -> Ints:
