@@ -24,7 +24,7 @@ class Retry(Strict):
 
 
 class Timeouts(Strict):
-    """Of one request, in seconds: until it is connected, and until the answer (streaming: its next part) comes."""
+    """Of one request, in seconds: until it is connected, and until the whole answer is there."""
 
     connect_s: PositiveFloat
     answer_s: PositiveFloat

@@ -9,7 +9,8 @@ An agent that calls a model is written against this module only::
     except ModelFault as fault:
         return fault.end()
 
-Text of a reply is storable as it stands (no lone surrogate, no NUL), so that an agent may put it back into its messages.
+Text of a reply is storable as it stands (no lone surrogate, no NUL), so that an agent may put it back into its
+messages.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import Any, Literal, Protocol
 
 from manifests.records import Usage
 from runner.agents.base import AgentEnd
+from runner.store.text import storable
 
 Message = dict[str, Any]  # one chat message of the OpenAI format
 Tool = dict[str, Any]  # {"type": "function", "function": {"name", "description", "parameters"}}
@@ -199,7 +201,7 @@ def tool_arguments(call: ToolCall, tools: Sequence[Tool]) -> dict[str, Any]:
     missing = [name for name in required if name not in value]
     if missing:
         raise _bad_arguments(call, f"lack {', '.join(missing)}")
-    return value
+    return dict(storable(value))
 
 
 def _bad_arguments(call: ToolCall, what: str) -> ModelFault:

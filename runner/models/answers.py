@@ -1,0 +1,169 @@
+"""From what arrived with HTTP status 200 to an answer, or to the cause why it is none.
+
+An answer of OpenAI's form is read as it came; of any other form (Anthropic, Gemini, Ollama) litellm's reading is taken.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from runner.models.base import Finish, Message, Tokens, ToolCall
+from runner.models.library import Result
+from runner.models.redact import Redactor
+from runner.models.stream import assembled
+from runner.models.usage import says_usage, tokens_of
+
+# Words for the end of an answer that providers use beside OpenAI's.
+FINISHES: Mapping[str, Finish] = {
+    "stop": "stop",
+    "end_turn": "stop",
+    "eos": "stop",
+    "tool_calls": "tool_calls",
+    "function_call": "tool_calls",
+    "length": "length",
+    "max_tokens": "length",
+    "content_filter": "content_filter",
+    "safety": "content_filter",
+    "refusal": "refusal",
+}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What an answer holds. ``cause`` is None for one that an agent can work with, else why it is none, with ``text``;
+    ``usage`` is the provider's own, None where it gave none."""
+
+    cause: str | None
+    text: str
+    content: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    finish: Finish = "stop"
+    message: Message = field(default_factory=dict)
+    model: str | None = None
+    usage: dict[str, Any] | None = None
+    tokens: Tokens | None = None
+    raw: dict[str, Any] = field(default_factory=dict)
+
+
+def body_of(result: Result) -> Any:
+    """The body as JSON: whole, or put together from a stream; None when it is neither."""
+    body = result.exchange.body()
+    if "event-stream" in result.exchange.headers.get("content-type", ""):
+        return assembled(body)
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+
+
+def read(result: Result, body: Any, redactor: Redactor) -> Answer:
+    """``body`` is that of :func:`body_of`. Every text of the answer is storable and without secrets."""
+    ours = isinstance(body, dict) and "choices" in body
+    found = body if ours else result.shown
+    raw = redactor.json(body if isinstance(body, dict) else found or {})
+    if not isinstance(found, dict):
+        text = "the answer is not JSON" if body is None else f"the answer is no completion{_keys(raw)}"
+        return Answer("malformed_reply", text, raw=raw)
+    found = raw if ours else redactor.json(found)
+    usage = _usage(result, body, found)
+    facts: dict[str, Any] = {"model": _model(raw, found), "usage": usage, "tokens": tokens_of(usage), "raw": raw}
+    choices = found.get("choices")
+    if not isinstance(choices, list):
+        return Answer("malformed_reply", f"the answer's choices are {_kind(choices)}, not a list", **facts)
+    if not choices:
+        return Answer("no_choices", "the answer's list of choices is empty", **facts)
+    choice = choices[0]
+    message = choice.get("message") if isinstance(choice, dict) else None
+    if message is None:
+        return Answer("null_message", "the answer's choice has no message", **facts)
+    if not isinstance(message, dict):
+        return Answer("malformed_reply", f"the answer's message is {_kind(message)}, not an object", **facts)
+    return _judged(choice, message, facts, result.shown)
+
+
+def _judged(choice: dict[str, Any], message: dict[str, Any], facts: dict[str, Any], shown: Any) -> Answer:
+    content, calls = _content(message), _calls(message)
+    finish = FINISHES.get(str(choice.get("finish_reason") or "stop").lower(), "stop")
+    refusal = message.get("refusal")
+    cause, text = None, ""
+    if isinstance(refusal, str) and refusal and not calls:
+        cause, text, content, finish = "refusal", f"the model refused: {refusal[:500]}", content or refusal, "refusal"
+    elif finish == "refusal":
+        cause, text = "refusal", f"the model refused: {content[:500]}" if content else "the model refused"
+    elif finish == "content_filter":
+        cause, text = "content_filter", "the provider's content filter withheld the answer"
+    elif finish == "length":
+        cause, text = "length_stop", "the answer reached the limit of output tokens"
+    elif not content.strip() and not calls:
+        cause, text = "empty_reply", "the model answered with neither text nor a tool call"
+    sent_back = _sent_back(content, calls, shown)
+    return Answer(cause, text, content=content, calls=calls, finish=finish, message=sent_back, **facts)
+
+
+def _sent_back(content: str, calls: tuple[ToolCall, ...], shown: Any) -> Message:
+    """The assistant message to append. Signed thinking goes back with it where the provider asks for that."""
+    message: Message = {"role": "assistant", "content": content}
+    if calls:
+        message["content"] = content or None
+        message["tool_calls"] = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+            for call in calls
+        ]
+    try:
+        thinking = shown["choices"][0]["message"].get("thinking_blocks")
+    except (TypeError, KeyError, IndexError, AttributeError):
+        thinking = None
+    return {**message, "thinking_blocks": thinking} if thinking else message
+
+
+def _content(message: Mapping[str, Any]) -> str:
+    """The text; some servers send it in parts."""
+    content = message.get("content")
+    if isinstance(content, list):
+        parts = [part.get("text") for part in content if isinstance(part, Mapping)]
+        return "".join(part for part in parts if isinstance(part, str))
+    return content if isinstance(content, str) else ""
+
+
+def _calls(message: Mapping[str, Any]) -> tuple[ToolCall, ...]:
+    found = message.get("tool_calls")
+    calls = []
+    for number, call in enumerate(found if isinstance(found, list) else ()):
+        function = call.get("function") if isinstance(call, Mapping) else None
+        if not isinstance(function, Mapping):
+            continue
+        arguments = function.get("arguments")
+        text = arguments if isinstance(arguments, str) else json.dumps(arguments if arguments is not None else {})
+        calls.append(ToolCall(str(call.get("id") or f"call_{number}"), str(function.get("name") or ""), text))
+    return tuple(calls)
+
+
+def _usage(result: Result, body: Any, found: dict[str, Any]) -> dict[str, Any] | None:
+    """The provider's usage in OpenAI's form: litellm's reading, which knows the details of every format, as long as the
+    provider really gave one."""
+    streamed_elsewhere = body is None and result.shown is not None
+    if not says_usage(body) and not streamed_elsewhere:
+        return None
+    for usage in (result.shown.get("usage") if result.shown else None, found.get("usage")):
+        tokens = tokens_of(usage)
+        if usage is not None and tokens is not None and (tokens.input or tokens.output):
+            return dict(usage)
+    return None
+
+
+def _model(raw: Mapping[str, Any], found: Mapping[str, Any]) -> str | None:
+    for value in (raw.get("model"), raw.get("modelVersion"), found.get("model")):
+        if isinstance(value, str) and value:
+            return value
+    return None
+
+
+def _keys(raw: Mapping[str, Any]) -> str:
+    return f" (its keys: {', '.join(list(raw)[:8])})" if raw else ""
+
+
+def _kind(value: Any) -> str:
+    return "null" if value is None else type(value).__name__

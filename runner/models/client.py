@@ -1,0 +1,249 @@
+"""One model of a run and its calls: allowance, rate limit, retries, reading, account."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError, Future
+from concurrent.futures import TimeoutError as NotYet
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from manifests.calls import ModelCalls
+from manifests.records import Usage
+from runner.models.answers import Answer, body_of, read
+from runner.models.base import Allowance, CallCancelled, Message, ModelFault, Reply, Tokens, Tool
+from runner.models.faults import Fault, fault_of
+from runner.models.library import Library, Request, Result
+from runner.models.limiter import Admission, Limiter
+from runner.models.redact import Redactor
+from runner.models.usage import Meter, estimate_input, estimate_output, priceable
+from runner.store.text import storable
+
+if TYPE_CHECKING:
+    from tenacity import RetryCallState
+
+POLL_S = 0.05  # how soon a running request hears that the episode has ended
+
+
+class _Transport(Exception):
+    """A transport fault that may be tried again."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(fault.text)
+        self.fault = fault
+
+
+@dataclass
+class _Call:
+    """One call of an agent: what is sent, until when, and how it went so far."""
+
+    messages: list[Message]
+    tools: Sequence[Tool] | None
+    deadline: float
+    cancel: threading.Event
+    tokens: int  # of the prompt, by estimate
+    tries: int = 0
+    faults: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Link:
+    """What the calls of a model share."""
+
+    name: str
+    parameters: dict[str, Any]
+    base_url: str | None
+    api_key: str | None
+    library: Library
+    limiter: Limiter
+    policy: ModelCalls
+    redactor: Redactor
+
+
+class Client:
+    """A :class:`~runner.models.base.ModelClient`."""
+
+    def __init__(self, link: Link, allowance: Allowance) -> None:
+        self._link, self._allowance = link, allowance
+        self._meter = Meter()
+        self._models: dict[str, None] = {}
+        self.waited_s = 0.0  # for the rate limit and before retries, within the attempt's wall time
+
+    @property
+    def usage(self) -> Usage:
+        return self._meter.usage()
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        return tuple(self._models)
+
+    def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[Tool] | None = None,
+        deadline: float,
+        cancel: threading.Event,
+        pictures: int = 0,
+    ) -> Reply:
+        sent = storable(list(messages))
+        tokens = estimate_input(sent, tools, self._link.policy.estimate)
+        self._check_allowance(pictures)
+        self._meter.called(pictures)
+        call = _Call(sent, tools, deadline, cancel, tokens)
+        try:
+            answer, latency_s = self._retried(call)
+        except _Transport as error:
+            raise _final(error.fault, call) from None
+        return self._reply(answer, latency_s, call)
+
+    def _check_allowance(self, pictures: int) -> None:
+        tokens, most = self._allowance.tokens, self._allowance.pictures
+        if tokens is not None and self._meter.total >= tokens:
+            text = f"{self._meter.total:,} of {tokens:,} tokens are used"
+            raise ModelFault("token_budget", text, {"tokens": self._meter.total, "allowance": tokens})
+        if most is not None and self._meter.pictures + pictures > most:
+            text = f"{self._meter.pictures} of {most} pictures were sent and {pictures} more were to be"
+            raise ModelFault("image_budget", text, {"pictures": self._meter.pictures, "allowance": most})
+
+    # ---- the request and its retries --------------------------------------------------------------------------------
+    def _retried(self, call: _Call) -> tuple[Answer, float]:
+        import tenacity
+
+        policy = self._link.policy.retry
+        return tenacity.Retrying(
+            retry=tenacity.retry_if_exception_type(_Transport),
+            stop=tenacity.stop_after_attempt(policy.tries) | self._too_late(call),
+            wait=self._wait,
+            sleep=lambda seconds: self._sleep(seconds, call),
+            reraise=True,
+        )(self._once, call)
+
+    def _wait(self, state: RetryCallState) -> float:
+        """Exponential with full jitter, and never less than the provider asked for."""
+        policy, error = self._link.policy.retry, state.outcome.exception() if state.outcome else None
+        most = min(policy.longest_wait_s, policy.first_wait_s * 2 ** (state.attempt_number - 1))
+        asked = error.fault.wait_s if isinstance(error, _Transport) else None
+        return max(asked or 0.0, random.uniform(most / 2, most))
+
+    def _too_late(self, call: _Call) -> Callable[[RetryCallState], bool]:
+        """Stop when the next try would begin past the policy's total, or past the attempt's end: then the fault is
+        named, instead of a wall-clock limit that waiting for the provider used up."""
+        begun = time.monotonic()
+
+        def stop(state: RetryCallState) -> bool:
+            next_at = time.monotonic() + state.upcoming_sleep
+            return next_at - begun > self._link.policy.retry.total_s or next_at >= call.deadline
+
+        return stop
+
+    def _sleep(self, seconds: float, call: _Call) -> None:
+        began = time.monotonic()
+        cancelled = call.cancel.wait(seconds)
+        self.waited_s += time.monotonic() - began
+        if cancelled:
+            raise CallCancelled("the episode ended while a call was to be tried again")
+
+    def _once(self, call: _Call) -> tuple[Answer, float]:
+        """One request. Raises _Transport, ModelFault, CallCancelled."""
+        link = self._link
+        began = time.monotonic()
+        reserve = call.tokens + link.policy.estimate.tokens_per_answer
+        admission = link.limiter.admit(reserve, call.cancel, call.deadline)
+        self.waited_s += (sent := time.monotonic()) - began
+        call.tries += 1
+        result = self._exchange(call, admission)
+        latency_s = time.monotonic() - sent
+        body = body_of(result)
+        fault = fault_of(result, body, link.policy, link.redactor)
+        if fault is None:
+            answer = read(result, body, link.redactor)
+            self._count(answer, call, admission)
+            return answer, latency_s
+        call.faults.append(fault.text)
+        if result.exchange.broken is not None and _may_have_run(result):
+            self._count_lost(call, admission)
+        else:
+            link.limiter.settle(admission, 0 if result.exchange.status is None else call.tokens)
+        if fault.retry:
+            raise _Transport(fault)
+        raise _final(fault, call)
+
+    def _exchange(self, call: _Call, admission: Admission) -> Result:
+        link = self._link
+        timeout_s = min(link.policy.timeouts.answer_s, max(call.deadline - time.monotonic(), 0.001))
+        request = Request(link.name, call.messages, call.tools, link.parameters, link.base_url, link.api_key, timeout_s)
+        future = link.library.send(request)
+        while True:
+            try:
+                result = future.result(timeout=POLL_S)
+                break
+            except NotYet:
+                if call.cancel.is_set() or time.monotonic() >= call.deadline:
+                    self._give_up(future, call, admission)
+            except CancelledError:
+                raise CallCancelled("the call was cancelled") from None
+        if result.exchange.broken and time.monotonic() >= call.deadline:
+            self._give_up(future, call, admission)
+        return result
+
+    def _give_up(self, future: Future[Result], call: _Call, admission: Admission) -> None:
+        future.cancel()
+        self._count_lost(call, admission)
+        raise CallCancelled("the episode ended while the model was being asked")
+
+    # ---- the account ------------------------------------------------------------------------------------------------
+    def _count(self, answer: Answer, call: _Call, admission: Admission) -> None:
+        """Usage of an answer, good or bad; by estimate where the provider gave none."""
+        link = self._link
+        tokens = answer.tokens or self._estimated(answer, call)
+        self._meter.count(tokens, link.library.cost(link.name, priceable(answer.usage, tokens)))
+        link.limiter.settle(admission, (tokens.input or 0) + (tokens.output or 0))
+        if answer.model is not None:
+            self._models.setdefault(answer.model)
+
+    def _estimated(self, answer: Answer, call: _Call) -> Tokens:
+        arguments = "".join(item.arguments for item in answer.calls)
+        output = estimate_output(answer.content, arguments, self._link.policy.estimate)
+        return Tokens(uncached=call.tokens, output=output, estimated=True)
+
+    def _count_lost(self, call: _Call, admission: Admission) -> None:
+        """A request that the provider may have worked on, with nobody left to say how much: its prompt, estimated."""
+        link = self._link
+        tokens = Tokens(uncached=call.tokens, output=0, estimated=True)
+        self._meter.count(tokens, link.library.cost(link.name, priceable(None, tokens)))
+        link.limiter.settle(admission, call.tokens)
+
+    def _reply(self, answer: Answer, latency_s: float, call: _Call) -> Reply:
+        """The reply, or the fault that the answer is."""
+        tokens = answer.tokens or self._estimated(answer, call)
+        reply = Reply(
+            text=answer.content,
+            tool_calls=answer.calls,
+            finish=answer.finish,
+            tokens=tokens,
+            cost_usd=self._link.library.cost(self._link.name, priceable(answer.usage, tokens)),
+            model=answer.model,
+            latency_s=latency_s,
+            tries=call.tries,
+            message=answer.message or {"role": "assistant", "content": ""},
+            sent=call.messages,
+            raw=answer.raw,
+        )
+        if answer.cause is None:
+            return reply
+        evidence = {"finish": answer.finish, "tries": call.tries, "model": answer.model}
+        raise ModelFault(answer.cause, answer.text, evidence, reply=reply)
+
+
+def _may_have_run(result: Result) -> bool:
+    """Whether a broken request had reached the provider: not when no connection was made."""
+    return result.exchange.broken not in ("ConnectError", "ConnectTimeout", "ProxyError", "UnsupportedProtocol")
+
+
+def _final(fault: Fault, call: _Call) -> ModelFault:
+    text = fault.text if call.tries <= 1 else f"{fault.text} (after {call.tries} tries)"
+    return ModelFault(fault.cause, text, {**fault.evidence, "tries": call.tries, "faults": call.faults[-10:]})

@@ -1,0 +1,107 @@
+"""Which fault an answer is: the ordered table of ``manifests/model_calls.json``, first row that fits."""
+
+from __future__ import annotations
+
+import email.utils
+import json
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from manifests.calls import ModelCalls
+from runner.models.library import Result
+from runner.models.redact import Redactor
+
+LONGEST_TEXT = 500  # characters of a provider's sentence that are kept
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A request without an answer. ``retry``: the same request may be sent again; ``wait_s`` is the provider's word."""
+
+    cause: str
+    text: str
+    retry: bool
+    wait_s: float | None
+    evidence: dict[str, Any]
+
+
+def fault_of(result: Result, body: Any, policy: ModelCalls, redactor: Redactor) -> Fault | None:
+    """The fault of a request, or None when something arrived that may be an answer."""
+    exchange = result.exchange
+    if exchange.broken is not None:
+        evidence = {"status": exchange.status, "transport": exchange.broken}
+        return Fault("provider_fault", f"no answer from the provider: {exchange.broken}", True, None, evidence)
+    status = _status(result, body)
+    if status is None and _cut_short(exchange.headers, body):
+        evidence = {"status": exchange.status, "transport": "IncompleteStream"}
+        return Fault("provider_fault", "the provider's stream ended in the middle", True, None, evidence)
+    if status is None:
+        if exchange.status is None and result.shown is None:
+            text = f"litellm failed before anything was sent ({result.refused})"
+            return Fault("adapter_fault", text, False, None, {"kind": result.refused})
+        return None
+    said = redactor.error(_said(body, exchange.body()))[:LONGEST_TEXT]
+    cause, retry = _row(status, said.lower(), policy)
+    text = f"HTTP {status}: {said}" if said else f"HTTP {status}"
+    return Fault(cause, text, retry, _wait(exchange.headers), {"status": status, "error": said})
+
+
+def _status(result: Result, body: Any) -> int | None:
+    """The status that says what went wrong; None when nothing did. Some gateways answer 200 with an error inside."""
+    status = result.exchange.status
+    if status is None:
+        return result.status if result.refused else None
+    if status >= 400:
+        return status
+    if isinstance(body, dict) and body.get("error") and not body.get("choices"):
+        code = str(body["error"].get("code")) if isinstance(body["error"], dict) else ""
+        return int(code) if re.fullmatch("[45][0-9][0-9]", code) else 500
+    return None
+
+
+def _cut_short(headers: Mapping[str, str], body: Any) -> bool:
+    """Whether a stream was closed before any choice had its end."""
+    if "event-stream" not in headers.get("content-type", "") or not isinstance(body, dict) or not body["choices"]:
+        return False
+    return all(choice["finish_reason"] is None for choice in body["choices"])
+
+
+def _row(status: int, said: str, policy: ModelCalls) -> tuple[str, bool]:
+    for row in policy.faults:
+        if status in row.statuses and (not row.words or any(word in said for word in row.words)):
+            return row.cause, row.retry
+    return "provider_fault", False
+
+
+def _said(body: Any, raw: bytes) -> str:
+    """The provider's own sentence with its code, out of the shapes that errors come in."""
+    error: Any = body
+    if isinstance(error, list) and error:
+        error = error[0]
+    if isinstance(error, Mapping):
+        error = error.get("error", error)
+    if isinstance(error, Mapping):
+        parts = [error.get(name) for name in ("message", "detail", "code", "type", "status")]
+        words = [part if isinstance(part, str) else json.dumps(part) for part in parts if part]
+        return "; ".join(dict.fromkeys(words))
+    if isinstance(error, str):
+        return error
+    return " ".join(raw[:2000].decode("utf-8", "replace").split())
+
+
+def _wait(headers: Mapping[str, str]) -> float | None:
+    """Seconds of Retry-After: a number or an HTTP date; ``retry-after-ms`` where a provider gives that."""
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        value = headers.get(name)
+        if value is None:
+            continue
+        if re.fullmatch(r"\d+(\.\d+)?", value):
+            return float(value) * unit
+        try:
+            return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
+        except (ValueError, TypeError):
+            pass
+    return None

@@ -1,0 +1,211 @@
+"""The only place that touches litellm: its import, its settings, its price table, one request.
+
+The import takes seconds of processor time, so it starts in a thread when a model is named and is waited for when the
+first answer needs it. Requests run on one event loop of their own, so that a call can be cancelled at any moment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import importlib.util
+import logging
+import os
+import threading
+import warnings
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from runner.errors import BadInput
+
+if TYPE_CHECKING:
+    from runner.models.tap import Exchange
+
+KEPT = ("LITELLM_PROXY_API_KEY", "LITELLM_PROXY_API_BASE")  # the names under which users give a key for litellm's proxy
+# No .env file is read, and prices are those of the locked version instead of what a download says today.
+SETTINGS = {"LITELLM_MODE": "PRODUCTION", "LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_LOG": "CRITICAL"}
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request to a provider, in litellm's words."""
+
+    model: str
+    messages: Sequence[Mapping[str, Any]]
+    tools: Sequence[Mapping[str, Any]] | None
+    parameters: Mapping[str, Any]
+    base_url: str | None
+    api_key: str | None
+    timeout_s: float
+
+
+@dataclass
+class Result:
+    """What came of a request. ``shown`` is litellm's reading of the answer, None where it had none; ``refused`` the
+    class of the error that it raised, ``status`` what it says the status was."""
+
+    exchange: Exchange
+    shown: dict[str, Any] | None = None
+    refused: str | None = None
+    status: int | None = None
+
+
+def require() -> None:
+    """Raises BadInput when the packages for models are not installed."""
+    if any(importlib.util.find_spec(name) is None for name in ("litellm", "tenacity")):
+        raise BadInput(
+            "model: litellm is not installed: use `make evaluate MODEL=...`, or install requirements-models.lock with "
+            "`pip install --require-hashes`"
+        )
+
+
+@cache
+def library() -> Library:
+    """The library of this process; the first call starts the import."""
+    require()
+    return Library()
+
+
+class Library:
+    """litellm, imported in the background. Every method waits for the import."""
+
+    def __init__(self) -> None:
+        self._litellm: Any = None
+        self._error: BaseException | None = None
+        self._importing = threading.Thread(target=self._import, name="litellm-import", daemon=True)
+        self._loop = asyncio.new_event_loop()
+        self._looping = threading.Thread(target=self._loop.run_forever, name="models", daemon=True)
+        self._importing.start()
+        self._looping.start()
+
+    def _import(self) -> None:
+        for name in [name for name in os.environ if name.startswith("LITELLM_") and name not in KEPT]:
+            del os.environ[name]  # of another tool of the user; they change requests and log them
+        os.environ.update(SETTINGS)
+        collecting = gc.isenabled()
+        gc.disable()  # a quarter of the import is the collector's, which finds nothing
+        try:
+            import litellm
+
+            from runner.models.tap import install
+
+            install(connect_s=_connect_s())
+        except BaseException as error:
+            self._error = error
+            return
+        finally:
+            if collecting:
+                gc.enable()
+        litellm.suppress_debug_info = True
+        litellm.turn_off_message_logging = True
+        litellm.drop_params = False  # a parameter that a model does not take is an error and not left out in silence
+        litellm.callbacks, litellm.success_callback, litellm.failure_callback = [], [], []
+        for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "httpx", "httpx2", "httpcore", "openai"):
+            logger = logging.getLogger(name)
+            logger.handlers, logger.propagate, logger.disabled = [logging.NullHandler()], False, True
+        warnings.filterwarnings("ignore", module=r"(litellm|pydantic)\..*")
+        self._litellm = litellm
+
+    def get(self) -> Any:
+        """The module. Raises BadInput when it cannot be imported."""
+        self._importing.join()
+        if self._litellm is None:
+            kind = type(self._error).__name__
+            raise BadInput(f"model: litellm cannot be imported ({kind}): install requirements-models.lock anew")
+        return self._litellm
+
+    # ---- what litellm knows of a model ------------------------------------------------------------------------------
+    def provider(self, name: str) -> tuple[str, str]:
+        """(model, provider) of a name such as ``openai/gpt-4o``. Raises BadInput for a name without a provider."""
+        try:
+            model, provider, _, _ = self.get().get_llm_provider(model=name)
+        except BadInput:
+            raise
+        except Exception:  # litellm raises its own kinds and, for odd names, any other
+            raise BadInput(
+                f"model {name!r}: no provider of that name; write it as provider/model, for example "
+                "openai/gpt-4o, anthropic/claude-sonnet-4-5, ollama/llama3, or openai/NAME with BASE_URL="
+            ) from None
+        return str(model), str(provider)
+
+    def entry(self, name: str) -> dict[str, Any]:
+        """The row of the price table, {} when there is none."""
+        model, provider = self.provider(name)
+        table = self.get().model_cost
+        for key in (name, f"{provider}/{model}", model):
+            row = table.get(key)
+            if row is not None and (key != model or row.get("litellm_provider") in (None, provider)):
+                return dict(row)
+        return {}
+
+    def takes(self, name: str) -> tuple[str, ...] | None:
+        """OpenAI parameters that a model takes, None when unknown."""
+        model, provider = self.provider(name)
+        found = self.get().get_supported_openai_params(model=model, custom_llm_provider=provider)
+        return tuple(found) if found else None
+
+    def cost(self, name: str, usage: Mapping[str, Any]) -> float | None:
+        """Price in US dollars of a call with this usage (OpenAI form), cached input priced once; None when unknown."""
+        if self.entry(name).get("input_cost_per_token") is None:
+            return None
+        litellm = self.get()
+        try:
+            prompt, output = litellm.cost_per_token(model=name, usage_object=litellm.Usage(**usage))
+        except Exception:  # a row that its own reader cannot price: the price is unknown
+            return None
+        return float(prompt) + float(output)
+
+    def missing_keys(self, name: str) -> tuple[str, ...]:
+        """Environment variables that the provider needs and that are not set."""
+        found = self.get().validate_environment(model=name)
+        return () if found["keys_in_environment"] else tuple(found["missing_keys"])
+
+    # ---- one request ------------------------------------------------------------------------------------------------
+    def send(self, request: Request) -> Future[Result]:
+        """Start a request; cancelling the future closes its connection."""
+        self.get()
+        return asyncio.run_coroutine_threadsafe(self._send(request), self._loop)
+
+    async def _send(self, request: Request) -> Result:
+        from runner.models.tap import Exchange, tapped
+
+        result = Result(Exchange())
+        tapped(result.exchange)
+        try:
+            async with asyncio.timeout(request.timeout_s):
+                result.shown = await self._ask(request)
+        except TimeoutError:
+            result.exchange.broken = result.exchange.broken or "Timeout"
+        except Exception as error:  # whatever litellm raises: the exchange and the class say what happened
+            result.refused = type(error).__name__
+            status = getattr(error, "status_code", None)
+            result.status = status if isinstance(status, int) else None
+        return result
+
+    async def _ask(self, request: Request) -> dict[str, Any] | None:
+        litellm = self._litellm
+        options = {name: value for name, value in request.parameters.items() if value is not None}
+        answer = await litellm.acompletion(
+            model=request.model,
+            messages=[dict(message) for message in request.messages],
+            tools=list(request.tools) if request.tools else None,
+            base_url=request.base_url,
+            api_key=request.api_key,
+            timeout=request.timeout_s,
+            max_retries=0,
+            num_retries=0,
+            **options,
+            **({"stream_options": {"include_usage": True}} if options.get("stream") else {}),
+        )
+        if options.get("stream"):
+            answer = litellm.stream_chunk_builder([chunk async for chunk in answer])
+        return answer.model_dump() if answer is not None else None
+
+
+def _connect_s() -> float:
+    from manifests.load import load
+
+    return float(load().model_calls.timeouts.connect_s)

@@ -1,0 +1,75 @@
+"""Server-sent events of OpenAI's form put together to the completion that would have come whole."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+
+def assembled(body: bytes) -> dict[str, Any] | None:
+    """The completion of a streamed body; None when it holds no event of this form. An error in the stream is kept under
+    ``error``; ``choices`` is empty when no event had one."""
+    completion: dict[str, Any] = {"object": "chat.completion", "choices": []}
+    choices: dict[int, dict[str, Any]] = {}
+    known = False
+    for event in _events(body):
+        if "choices" not in event and "error" not in event:
+            continue
+        known = True
+        for name in ("id", "created", "model", "system_fingerprint"):
+            if event.get(name) is not None:
+                completion.setdefault(name, event[name])
+        for name in ("usage", "error"):
+            if event.get(name) is not None:
+                completion[name] = event[name]
+        for choice in event.get("choices") or ():
+            if isinstance(choice, Mapping):
+                _add(choices, choice)
+    for index in sorted(choices):
+        choice = choices[index]
+        calls = choice["message"].pop("tool_calls", {})
+        if calls:
+            choice["message"]["tool_calls"] = [calls[number] for number in sorted(calls)]
+        completion["choices"].append(choice)
+    return completion if known else None
+
+
+def _events(body: bytes) -> Iterator[dict[str, Any]]:
+    for line in body.splitlines():
+        if not line.startswith(b"data:"):
+            continue
+        try:
+            event = json.loads(line[5:])
+        except (ValueError, RecursionError):
+            continue  # [DONE], or half an event at the end of a broken body
+        if isinstance(event, dict):
+            yield event
+
+
+def _add(choices: dict[int, dict[str, Any]], part: Mapping[str, Any]) -> None:
+    index = part.get("index") if isinstance(part.get("index"), int) else 0
+    empty = {"index": index, "message": {"role": "assistant", "content": None}, "finish_reason": None}
+    choice = choices.setdefault(int(index or 0), empty)
+    choice["finish_reason"] = part.get("finish_reason") or choice["finish_reason"]
+    delta = part.get("delta")
+    if not isinstance(delta, Mapping):
+        return
+    message = choice["message"]
+    for name in ("content", "refusal", "reasoning_content"):
+        if isinstance(delta.get(name), str):
+            message[name] = (message.get(name) or "") + delta[name]
+    calls = message.setdefault("tool_calls", {})
+    for number, call in enumerate(delta.get("tool_calls") or ()):
+        if isinstance(call, Mapping):
+            _add_call(calls, number, call)
+
+
+def _add_call(calls: dict[int, dict[str, Any]], number: int, part: Mapping[str, Any]) -> None:
+    index = part.get("index") if isinstance(part.get("index"), int) else number
+    call = calls.setdefault(int(index or 0), {"id": "", "type": "function", "function": {"name": "", "arguments": ""}})
+    call["id"] = call["id"] or str(part.get("id") or "")
+    function = part.get("function")
+    if isinstance(function, Mapping):
+        call["function"]["name"] += str(function.get("name") or "")
+        call["function"]["arguments"] += str(function.get("arguments") or "")

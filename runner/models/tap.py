@@ -1,0 +1,110 @@
+"""What really went over the wire, read beside litellm.
+
+litellm turns every answer into one form, and some into another meaning: a reset connection becomes a status of 500, an
+answer without usage gets zeros, a stream loses the model's id and a refusal, an empty choice is filled in. Status,
+headers and body as they arrived decide here; litellm's reading serves providers of other formats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+
+_current: ContextVar[Exchange | None] = ContextVar("exchange", default=None)
+
+
+@dataclass
+class Exchange:
+    """One HTTP exchange. ``broken`` names the transport fault that ended it; ``body`` is as far as it arrived."""
+
+    status: int | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+    raw: bytearray = field(default_factory=bytearray)
+    broken: str | None = None
+
+    def body(self) -> bytes:
+        """The body without its transfer coding."""
+        if "content-encoding" not in self.headers:
+            return bytes(self.raw)
+        try:
+            return httpx.Response(200, headers=self.headers, stream=httpx.ByteStream(bytes(self.raw))).read()
+        except httpx.DecodingError:
+            return b""
+
+
+class _Copied(httpx.AsyncByteStream):
+    """A body that is copied while it is read."""
+
+    def __init__(self, stream: Any, exchange: Exchange) -> None:
+        self._stream, self._exchange = stream, exchange
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        try:
+            async for part in self._stream:
+                self._exchange.raw += part
+                yield part
+        except httpx.TransportError as error:
+            self._exchange.broken = _name(error)
+            raise
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+class Tap(httpx.AsyncHTTPTransport):
+    """The usual transport, which fills the exchange of the task that sends."""
+
+    connect_s = 15.0
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        exchange = _current.get()
+        if exchange is None:
+            return await super().handle_async_request(request)
+        timeouts = dict(request.extensions.get("timeout", {}))
+        request.extensions = {**request.extensions, "timeout": {**timeouts, "connect": self.connect_s}}
+        exchange.status, exchange.broken, exchange.raw = None, None, bytearray()
+        try:
+            response = await super().handle_async_request(request)
+        except httpx.TransportError as error:
+            exchange.broken = _name(error)
+            raise
+        exchange.status = response.status_code
+        exchange.headers = {name.lower(): value for name, value in response.headers.items()}
+        response.stream = _Copied(response.stream, exchange)
+        return response
+
+
+def tapped(exchange: Exchange) -> None:
+    """From here on, what the running task sends is copied into ``exchange``."""
+    _current.set(exchange)
+
+
+def install(connect_s: float) -> None:
+    """Make litellm's asynchronous clients use the tap, proxies of the environment included.
+
+    litellm has no hook for this (it has one for OpenAI's own client alone), so two names of its transport module are
+    set. A test holds them against the locked version.
+    """
+    import litellm
+    from litellm.llms.custom_httpx import http_handler
+
+    litellm.disable_aiohttp_transport = True
+    Tap.connect_s = connect_s
+    http_handler.AsyncHTTPTransport = Tap
+    http_handler.AsyncHTTPHandler.create_async_transport = staticmethod(_transport)
+    http_handler.AsyncHTTPHandler._create_async_transport = staticmethod(_transport)
+
+
+def _transport(ssl_context: Any = None, ssl_verify: bool | None = None, **options: Any) -> Tap:
+    verify = ssl_context if ssl_context is not None else ssl_verify is not False
+    known = {name: options[name] for name in ("cert", "limits") if options.get(name) is not None}
+    return Tap(verify=verify, **known)
+
+
+def _name(error: httpx.TransportError) -> str:
+    """``ReadTimeout``, ``ConnectError``: the kind alone, since its text may name hosts and paths."""
+    return type(error).__name__
