@@ -8,6 +8,7 @@ from datetime import datetime
 from fractions import Fraction
 
 from leaderboard.source import Entry, Setting
+from runner.store.status import EVALUATED
 
 
 @dataclass(frozen=True)
@@ -21,12 +22,18 @@ class Row:
 
 @dataclass(frozen=True)
 class Standing:
-    """All runs of one setting: ranked by score, complete without a rank by score, partial by their lower bound."""
+    """All runs of one setting: ranked by score, complete without a rank by score, partial by their lower bound, and
+    those that were withdrawn."""
 
     setting: Setting
     ranked: tuple[Row, ...]
     unranked: tuple[Row, ...]
     partial: tuple[Row, ...]
+    withdrawn: tuple[Row, ...]
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        return (*self.ranked, *self.unranked, *self.partial, *self.withdrawn)
 
 
 def standings(entries: Iterable[Entry]) -> list[Standing]:
@@ -40,10 +47,12 @@ def standings(entries: Iterable[Entry]) -> list[Standing]:
 
 def standing(setting: Setting, entries: Iterable[Entry]) -> Standing:
     """Runs with the same rates share a rank, and the next one is as many places lower."""
-    ranked, unranked, partial = [], [], []
+    ranked, unranked, partial, withdrawn = [], [], [], []
     for entry in sorted(entries, key=_order):
         reasons = why_not_ranked(entry)
-        if not entry.report["complete"]:
+        if entry.run.withdrawn is not None:
+            withdrawn.append(Row(entry, None, reasons))
+        elif not entry.report["complete"]:
             partial.append(Row(entry, None, reasons))
         elif reasons:
             unranked.append(Row(entry, None, reasons))
@@ -51,13 +60,13 @@ def standing(setting: Setting, entries: Iterable[Entry]) -> Standing:
             ranked.append(entry)
     rates = [_rates(entry) for entry in ranked]
     rows = tuple(Row(entry, 1 + rates.index(rate), ()) for entry, rate in zip(ranked, rates, strict=True))
-    return Standing(setting, rows, tuple(unranked), tuple(partial))
+    return Standing(setting, rows, tuple(unranked), tuple(partial), tuple(withdrawn))
 
 
 def why_not_ranked(entry: Entry) -> tuple[str, ...]:
     """Empty for a run that has a rank."""
     reasons = list(entry.report["not_rankable"])
-    if entry.official is False:
+    if entry.official is False and entry.run.kind == EVALUATED:
         reasons.append(f"runtime {', '.join(entry.runtimes)} is not official")
     return tuple(reasons)
 
@@ -70,8 +79,7 @@ def pass_keys(report: dict[str, object]) -> list[str]:
 
 
 def _newest(standing: Standing) -> datetime:
-    rows = (*standing.ranked, *standing.unranked, *standing.partial)
-    return max(row.entry.updated_at or row.entry.run.created_at for row in rows)
+    return max(row.entry.updated_at or row.entry.run.created_at for row in standing.rows)
 
 
 def _rates(entry: Entry) -> tuple[Fraction, ...]:

@@ -8,9 +8,11 @@ from datetime import datetime
 from typing import Any
 
 from manifests.errors import ManifestError
-from manifests.load import load
+from manifests.load import Manifests, load
 from manifests.records import AttemptRecord
+from runner.store.decisions import IncidentState, incident_state
 from runner.store.scored import scored_attempt
+from runner.store.status import EVALUATED, SCORING, not_rankable, stale
 from runner.store.store import Run, Store
 from runner.store.tables import AttemptRow
 from runner.store.text import digest
@@ -49,7 +51,8 @@ class Entry:
     """One run with its score. ``report`` is that of :func:`scoring.report.score`.
 
     ``official`` is False when a recorded attempt, or the run by its settings, is of a runtime that does not count for
-    the board; None before the first record. ``updated_at`` is the end of the last recorded attempt.
+    the board; None before the first record. ``updated_at`` is the end of the last recorded attempt. ``stale`` says
+    under which older evaluator or scoring the attempts were made; ``report`` has that among the reasons against a rank.
     """
 
     run: Run
@@ -60,6 +63,7 @@ class Entry:
     runtimes: tuple[str, ...]
     official: bool | None
     updated_at: datetime | None
+    stale: tuple[str, ...]
     report: dict[str, Any]
 
 
@@ -78,6 +82,7 @@ class Attempt:
     row: AttemptRow
     record: AttemptRecord | None
     judged: dict[str, Any]
+    state: IncidentState
 
 
 def setting_of(settings: dict[str, Any]) -> Setting:
@@ -92,7 +97,7 @@ def setting_of(settings: dict[str, Any]) -> Setting:
         level=settings["level"],
         grants=tuple(sorted(settings["grants"])),
         seed=settings["seed"],
-        rest=digest([settings["budgets"], settings["versions"]])[:8],
+        rest=digest([settings["budgets"], _group_versions(settings["versions"])])[:8],
     )
 
 
@@ -105,9 +110,12 @@ def entry_of(run: Run, rows: list[AttemptRow], by: tuple[str, ...] = ()) -> Entr
         selection = selection_of(
             manifests, setting.subset, profile=setting.profile, level=setting.level, members=members
         )
-        report = score(map(scored_attempt, rows), selection, Rules(manifests, setting.protocol), by=by)
+        attempts = [scored_attempt(row, manifests) for row in rows]
+        report = score(attempts, selection, Rules(manifests, setting.protocol), by=by)
         agent = run.settings["agent"]
         records = [record for record in map(record_of, rows) if record is not None]
+        older = _stale(run, records, manifests)
+        reasons = not_rankable(run.settings, run.withdrawn, older) + report["not_rankable"]
         return Entry(
             run=run,
             setting=setting,
@@ -117,7 +125,8 @@ def entry_of(run: Run, rows: list[AttemptRow], by: tuple[str, ...] = ()) -> Entr
             runtimes=tuple(sorted({record.runtime for record in records})) or (str(run.settings["runtime"]),),
             official=all(record.official for record in records) if records else None,
             updated_at=max((record.closed_at for record in records), default=None),
-            report=report,
+            stale=older,
+            report={**report, "rankable": not reasons, "not_rankable": reasons},
         )
     except KeyError as error:
         return Unscored(run, f"its settings have no field {error}")
@@ -132,7 +141,11 @@ def record_of(row: AttemptRow) -> AttemptRecord | None:
 def attempts_of(entry: Entry, rows: list[AttemptRow]) -> list[Attempt]:
     """Every attempt in ledger order. One at a task outside the selection has no place in the score, and says so."""
     judged = {item["sequence"]: item for item in entry.report["attempts"]}
-    return [Attempt(row, record_of(row), judged.get(row.sequence, _outside(row))) for row in rows]
+    manifests = load()
+    return [
+        Attempt(row, record_of(row), judged.get(row.sequence, _outside(row)), incident_state(row, manifests))
+        for row in rows
+    ]
 
 
 def clauses(attempts: list[Attempt]) -> dict[tuple[str, str], int]:
@@ -147,6 +160,19 @@ def clauses(attempts: list[Attempt]) -> dict[tuple[str, str], int]:
 
 def read_entry(store: Store, run: Run, by: tuple[str, ...] = ()) -> Entry | Unscored:
     return entry_of(run, store.attempts(run), by)
+
+
+def _group_versions(versions: dict[str, str]) -> dict[str, str]:
+    """The versions that attempts were made under. Scores are always made by the scoring of today: runs of two versions
+    of it stand in one table."""
+    return {name: value for name, value in versions.items() if name != SCORING}
+
+
+def _stale(run: Run, records: list[AttemptRecord], manifests: Manifests) -> tuple[str, ...]:
+    if run.kind != EVALUATED:
+        return ()
+    versions = [record.settings.versions for record in records] or [run.settings["versions"]]
+    return stale(versions, run.settings["environments"].values(), manifests)
 
 
 def _outside(row: AttemptRow) -> dict[str, Any]:

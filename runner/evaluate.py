@@ -21,6 +21,7 @@ from runner.schedule import Schedule, Taken
 from runner.settings import Choices, check_same, run_settings
 from runner.startup import Cancelled, pair_request
 from runner.store.leases import RENEW_S, Owner
+from runner.store.scored import scored_attempt
 from runner.store.store import Run, Store
 from scoring.rules import Rules
 
@@ -78,6 +79,8 @@ class Evaluation:
             run = self.store.find_run(self.name)
             if run is not None and (broken := self.store.verify(run)) is not None:
                 raise RunStopped(f"run {run.name}: its ledger is damaged ({broken}): restore the store from a backup")
+            if run is not None and run.withdrawn is not None:
+                raise BadInput(f"run {run.name}: it is {run.withdrawn}; start another with RUN=...")
             if run is not None and not self._open(run):
                 check_same(self.name, *(_typed(settings) for settings in (run.settings, self._settings("", {}))))
                 return run
@@ -126,7 +129,7 @@ class Evaluation:
             budgets=budget_labels(self.manifests, self.planned),
             runtime=runtime,
             images=images,
-            versions=versions(),
+            versions=versions(self.manifests, (item.engine for item in self.planned)),
         )
 
     def _recover(self, run: Run, runtime: Runtime) -> None:
@@ -169,7 +172,8 @@ class Evaluation:
         self.observer.opened(view)
         try:
             record = run_attempt(services, taken, view)
-            schedule.closed(taken.slot, record)
+            row = services.store.attempt(services.run, record.sequence)
+            schedule.closed(taken.slot, scored_attempt(row, services.manifests))
         except Cancelled:
             schedule.left(taken.slot)
         except EngineGone as error:

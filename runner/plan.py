@@ -12,6 +12,7 @@ from manifests.lookup import Condition, budget, condition_rule, conditions, engi
 from manifests.records import Budgets, GroupSettings
 from runner.agents.base import AgentInfo
 from runner.settings import Choices
+from runner.store.status import current_versions
 
 OBSERVATION_PROFILE = "rgb"  # depth needs an authorized profile (text: 'Access Levels'); none exists yet
 
@@ -68,7 +69,7 @@ def _planned(manifests: Manifests, environment_id: str, choices: Choices, info: 
         observation_profile=OBSERVATION_PROFILE,
         budgets=limits,
         protocol=choices.protocol,
-        versions=versions(),
+        versions=versions(manifests, (engine,)),
     )
     return Planned(
         environment_id=environment_id,
@@ -118,6 +119,6 @@ def budget_labels(manifests: Manifests, planned: tuple[Planned, ...]) -> dict[st
     return labels
 
 
-def versions() -> dict[str, str]:
-    """Protocol and implementation versions of a group."""
-    return {"assay": version("assay"), "protocol": PROTOCOL}
+def versions(manifests: Manifests, engines: Iterable[str]) -> dict[str, str]:
+    """Versions of a group: of assay, of the gateway's protocol, of the scoring, and of its engines' evaluators."""
+    return {"assay": version("assay"), "protocol": PROTOCOL, **current_versions(manifests, engines)}

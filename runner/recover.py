@@ -13,6 +13,7 @@ from pathlib import Path
 from manifests.load import Manifests
 from manifests.records import AttemptRecord
 from runner.agents.base import AgentInfo
+from runner.incidents import automatic
 from runner.plan import Planned
 from runner.record import Course, Ending, Identity, make_record
 from runner.runtimes.base import RuntimeFacts
@@ -51,7 +52,7 @@ def close_interrupted(
             record = make_record(manifests, identity, course, ending, folder.seal())
             if folder.part.is_dir() and not folder.final.exists():
                 folder.publish(record)
-        store.close_attempt(run, record, owner)
+        store.close_attempt(run, record, owner, automatic(store, run, record, manifests))
         closed.append(record)
     return closed
 

@@ -12,6 +12,8 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from runner.store.status import EVALUATED, IMPORTED
+
 MAX_ROWS = 40  # environments in the outcome table; more are counted in one line
 CELLS = {"success": ("✓", "green"), "failure": ("✗", "red"), "candidate": ("?", "yellow"), "invalid": ("!", "yellow")}
 COLUMNS = ("planned", "scored", "successes", "failures", "invalid", "candidate", "missing")
@@ -23,11 +25,20 @@ def print_report(console: Console, result: dict[str, Any]) -> None:
     if run["grants"]:
         title += f", grants {','.join(run['grants'])}"
     console.print(f"\n[bold]{escape(title)}[/bold]", highlight=False)
+    _marks(console, run)
     _outcomes(console, result)
     _rates(console, result)
     _failures(console, result)
     _open(console, result)
     _where(console, run)
+
+
+def _marks(console: Console, run: dict[str, Any]) -> None:
+    """What must be known before any number."""
+    if run["kind"] != EVALUATED:
+        console.print(f"[yellow]{run['kind']}[/yellow]: {IMPORTED[run['kind']]}; never ranked", highlight=False)
+    for text in filter(None, (run["withdrawn"], *run["stale"])):
+        console.print(f"[yellow]{escape(text)}[/yellow]", highlight=False)
 
 
 def _outcomes(console: Console, result: dict[str, Any]) -> None:
@@ -132,7 +143,9 @@ def _open(console: Console, result: dict[str, Any]) -> None:
         for row in result["candidates"][:MAX_ROWS]:
             where = f"{row['environment_id']} c{row['condition']} (ledger {row['sequence']})"
             console.print(f"  {where}: {escape(row['cause'])}: {escape(row['text'])}", highlight=False)
-        console.print("  Only the board confirms or rejects them; the records hold the evidence.")
+        console.print(
+            f"  Only the board's keys decide on them: assay incidents list {result['run']['name']}", highlight=False
+        )
     unknown = result["ledger"]["unknown_causes"]
     if unknown:
         console.print(
@@ -146,8 +159,11 @@ def _open(console: Console, result: dict[str, Any]) -> None:
 
 
 def _where(console: Console, run: dict[str, Any]) -> None:
-    official = "official" if run["official"] else f"not official (runtime {run['runtime']})"
-    console.print(f"\n{official}; records in {run['records']}", highlight=False, soft_wrap=True)
+    if run["kind"] == EVALUATED:
+        official = "official" if run["official"] else f"not official (runtime {run['runtime']})"
+        console.print(f"\n{official}; records in {run['records']}", highlight=False, soft_wrap=True)
+    else:
+        console.print(f"\nnot official ({run['kind']}); there are no records, only what the file said")
     console.print(f"score again: assay score {run['name']}", highlight=False, soft_wrap=True)
 
 
@@ -167,7 +183,9 @@ def _mean(found: dict[str, Any]) -> str:
 
 
 def rows(result: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The total and every breakdown row: counts, then each metric with its bounds in percent (empty: undefined)."""
+    """The total and every breakdown row: counts, then each metric with its bounds in percent (empty: undefined), and
+    the kind of the run (``file`` for a ledger file)."""
+    kind = result.get("run", {}).get("kind", "file")
     for dimension, found in [("total", [result["total"]]), *result["by"].items()]:
         for row in found:
             line = {"by": dimension, "label": row["label"], **{name: row[name] for name in COLUMNS}}
@@ -177,6 +195,7 @@ def rows(result: dict[str, Any]) -> Iterator[dict[str, Any]]:
                 line[key] = balanced.get("percent") or ""
                 line[f"{key}_lower"] = balanced.get("lower_percent", "")
                 line[f"{key}_upper"] = balanced.get("upper_percent", "")
+            line["kind"] = kind
             yield line
 
 

@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from manifests.records import AttemptRecord
 from runner.plan import Planned, Slot
 from runner.store.scored import scored_attempt
 from runner.store.tables import AttemptRow
@@ -46,7 +45,7 @@ class Schedule:
             if row.state == "opened":
                 self._unbegun[key] = row.id
             elif key in self._attempts:
-                self._attempts[key].append(scored_attempt(row))
+                self._attempts[key].append(scored_attempt(row, rules.manifests))
         self._due = {slot.key: self._is_due(slot.key) for slot in self._slots}
 
     def take(self, stopping: Callable[[], bool]) -> Taken | None:
@@ -64,17 +63,8 @@ class Schedule:
             self._running.add(slot.key)
             return Taken(slot, len(self._attempts[slot.key]) + 1, self._unbegun.pop(slot.key, None))
 
-    def closed(self, slot: Slot, record: AttemptRecord) -> None:
+    def closed(self, slot: Slot, attempt: Attempt) -> None:
         """An attempt at ``slot`` has its record: the slot may be due again."""
-        attempt = Attempt(
-            sequence=record.sequence,
-            environment_id=record.environment_id,
-            condition=record.condition,
-            outcome=record.outcome,
-            cause=record.cause,
-            code=record.code,
-            incident=record.incident,
-        )
         with self._changed:
             self._attempts[slot.key].append(attempt)
             self._due[slot.key] = self._is_due(slot.key)

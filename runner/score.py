@@ -7,54 +7,84 @@ from collections.abc import Sequence
 from typing import Any
 
 from manifests.load import Manifests
-from manifests.lookup import engine_name, why_not
+from manifests.lookup import engine_name, members, why_not
 from manifests.records import AttemptRecord
+from runner.errors import BadInput
 from runner.plan import missing_here
 from runner.record import CLAUSE_TEXT
-from runner.schedule import scored_attempt
+from runner.store.scored import scored_attempt
+from runner.store.status import EVALUATED, not_rankable, stale
 from runner.store.store import Run, Store
+from scoring.ledger import Attempt
 from scoring.plan import selection_of
 from scoring.report import BREAKDOWNS, score
 from scoring.rules import Rules
+from scoring.selection import Selection
 
 
-def score_run(store: Store, run: Run, manifests: Manifests, by: Sequence[str] = BREAKDOWNS) -> dict[str, Any]:
+def score_run(
+    store: Store, run: Run, manifests: Manifests, by: Sequence[str] = BREAKDOWNS, subset: str | None = None
+) -> dict[str, Any]:
     """``scoring.report.score`` plus ``run``, ``clauses`` (broken ones, most frequent first), ``candidates``,
-    ``open_attempts`` (opened, no record) and ``unavailable`` (environments that cannot run here, by family)."""
+    ``open_attempts`` (opened, no record) and ``unavailable`` (environments that cannot run here, by family).
+
+    ``subset`` scores a smaller subset that the run's own one contains. Raises BadInput for another.
+    """
     settings = run.settings
     rows = store.attempts(run)
-    members = tuple(settings["environments"]) if settings["tasks"] is not None else None
-    selection = selection_of(
-        manifests, settings["subset"], profile=settings["profile"], level=settings["level"], members=members
-    )
-    report = score(
-        [scored_attempt(row) for row in rows],
-        selection,
-        Rules(manifests, settings["protocol"]),
-        by=by,
-    )
+    attempts = [scored_attempt(row, manifests) for row in rows]
+    report = score(attempts, _selection(manifests, run, subset), Rules(manifests, settings["protocol"]), by=by)
     records = [AttemptRecord.model_validate_json(row.record) for row in rows if row.record]
     scored = {row["sequence"] for row in report["attempts"] if row["status"] == "scored"}
-    candidates = {row.sequence for row in rows if row.incident == "candidate"}
+    marks = _marks(manifests, run, records)
+    reasons = not_rankable(settings, run.withdrawn, marks["stale"]) + report["not_rankable"]
     return {
-        "run": _run(store, run, records),
+        "run": _run(store, run, records, subset) | marks,
         **report,
+        "rankable": not reasons,
+        "not_rankable": reasons,
         "clauses": _clauses(manifests, records, scored),
-        "candidates": [_candidate(record) for record in records if record.sequence in candidates],
+        "candidates": _candidates(records, attempts),
         "open_attempts": [f"{row.environment_id} c{row.condition}" for row in rows if row.state != "closed"],
-        "unavailable": _unavailable(manifests, settings),
+        "unavailable": _unavailable(manifests, settings) if run.kind == EVALUATED else [],
     }
 
 
-def _run(store: Store, run: Run, records: list[AttemptRecord]) -> dict[str, Any]:
+def _selection(manifests: Manifests, run: Run, subset: str | None) -> Selection:
+    settings = run.settings
+    chosen = tuple(settings["environments"]) if settings["tasks"] is not None and subset is None else None
+    if subset is not None:
+        outside = [entry.id for entry in members(manifests, subset) if entry.id not in settings["environments"]]
+        if outside:
+            raise BadInput(
+                f"subset {subset!r}: run {run.name} is of {settings['subset']} and has no attempt planned at "
+                f"{outside[0]} ({len(outside)} such environments); choose a subset inside it"
+            )
+    return selection_of(
+        manifests, subset or settings["subset"], profile=settings["profile"], level=settings["level"], members=chosen
+    )
+
+
+def _marks(manifests: Manifests, run: Run, records: list[AttemptRecord]) -> dict[str, Any]:
+    """What a reader must know before the numbers: the kind of run, whether it is withdrawn, whether it is stale."""
+    versions = [record.settings.versions for record in records] or [run.settings["versions"]]
+    engines = run.settings["environments"].values()
+    return {
+        "kind": run.kind,
+        "withdrawn": str(run.withdrawn) if run.withdrawn is not None else None,
+        "stale": list(stale(versions, engines, manifests)) if run.kind == EVALUATED else [],
+    }
+
+
+def _run(store: Store, run: Run, records: list[AttemptRecord], subset: str | None) -> dict[str, Any]:
     settings = run.settings
     return {
         "name": run.name,
         "id": run.id,
         "model": settings["model"],
         "agent": settings["agent"]["name"],
-        "subset": settings["subset"],
-        "tasks": settings["tasks"],
+        "subset": subset or settings["subset"],
+        "tasks": settings["tasks"] if subset is None else None,
         "protocol": settings["protocol"],
         "profile": settings["profile"],
         "level": settings["level"],
@@ -85,16 +115,11 @@ def _clauses(manifests: Manifests, records: list[AttemptRecord], scored: set[int
     ]
 
 
-def _candidate(record: AttemptRecord) -> dict[str, Any]:
-    return {
-        "sequence": record.sequence,
-        "attempt": record.attempt,
-        "environment_id": record.environment_id,
-        "condition": record.condition,
-        "cause": record.cause,
-        "text": record.text,
-        "acted": record.acted,
-    }
+def _candidates(records: list[AttemptRecord], attempts: list[Attempt]) -> list[dict[str, Any]]:
+    """The records whose incident nobody has decided."""
+    open_ones = {attempt.sequence for attempt in attempts if attempt.incident == "candidate"}
+    fields = ("sequence", "attempt", "environment_id", "condition", "cause", "text", "acted")
+    return [{name: getattr(record, name) for name in fields} for record in records if record.sequence in open_ones]
 
 
 def _unavailable(manifests: Manifests, settings: dict[str, Any]) -> list[dict[str, Any]]:

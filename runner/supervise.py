@@ -95,6 +95,8 @@ class Supervisor:
             self.link.send({"op": "stop", "reason": reason if reason in STOP_REASONS else "interrupted"})
             self.link.wait(time.monotonic() + STOP_S, lambda: self.link.ended)
         self._end_agent(at_once=reason in ("wall_clock", "interrupted"))
+        if (end := self.thread.end) is not None and end.cause is None:
+            self._evidence |= end.evidence  # of an agent that ended in order, whoever ended the episode
         ending = self._ending(cause, text)
         ending.acted = self.link.acted or int(ending.meter.get("actions", 0)) > 0
         ending.evidence = {**self._evidence, **ending.evidence}
@@ -154,12 +156,16 @@ class Supervisor:
                 return Ending(cause, text=text, evidence=evidence, meter=meter)
             return Ending("container_fault", text="the environment stopped answering", evidence=evidence, meter=meter)
         if isinstance(gone, EngineGone):
-            return Ending("engine_fault", text=str(gone), meter=meter)
+            return _engine_fault(gone, meter)
         try:
             evidence = exit_evidence(self.pair, gone)
         except EngineGone as error:
-            return Ending("engine_fault", text=str(error), meter=meter)
+            return _engine_fault(error, meter)
         return Ending("container_fault", text="the environment ended without a verdict", evidence=evidence, meter=meter)
+
+
+def _engine_fault(error: EngineGone, meter: dict[str, Any]) -> Ending:
+    return Ending("engine_fault", text=str(error), evidence={"engine": str(error)}, meter=meter)
 
 
 def _verdict(frame: Frame, cause: str, text: str) -> Ending:

@@ -70,7 +70,7 @@ def write_run(
         budgets=budget_labels(manifests, planned),
         runtime=runtime,
         images={},
-        versions=versions(),
+        versions=versions(manifests, (item.engine for item in planned)),
     )
     run = store.create_run(name, {**recorded, **(settings or {})})
     facts = RuntimeFacts(runtime, runtime == "docker", "chosen")

@@ -17,6 +17,7 @@ from runner.runtimes.base import RuntimeFacts
 from runner.schedule import Schedule, Taken
 from runner.settings import Choices, attempt_seed, check_same, default_name, flatten
 from runner.store.text import now
+from scoring.ledger import Attempt
 from scoring.rules import Rules
 
 INFO = AgentInfo("noop", "baseline", "1", "d" * 64, "L0")
@@ -29,6 +30,12 @@ def record(taken: Taken, cause: str, sequence: int, code: str | None = None) -> 
     return make_record(load(), identity, Course(), Ending(cause, code), ())
 
 
+def attempt(taken: Taken, cause: str, sequence: int, code: str | None = None) -> Attempt:
+    found = record(taken, cause, sequence, code)
+    place = (found.sequence, found.environment_id, found.condition)
+    return Attempt(*place, found.outcome, found.cause, found.code, found.incident)
+
+
 def run_through(protocol: str, *causes: str) -> list[tuple[int, int]]:
     """(condition, ordinal) in the order in which a run with these outcomes takes them."""
     choices = Choices("scripted", subset="smoke", tasks="marble/dual-panda/A007", protocol=protocol)
@@ -39,7 +46,7 @@ def run_through(protocol: str, *causes: str) -> list[tuple[int, int]]:
         if taken is None:
             break
         order.append((taken.slot.condition.index, taken.ordinal))
-        schedule.closed(taken.slot, record(taken, cause, sequence, "RULE" if cause == "violation" else None))
+        schedule.closed(taken.slot, attempt(taken, cause, sequence, "RULE" if cause == "violation" else None))
     return order
 
 
@@ -77,7 +84,7 @@ def test_attempts_at_one_condition_never_overlap() -> None:
             time.sleep(0.02)
             with lock:
                 running.discard(index)
-            schedule.closed(taken.slot, record(taken, "quit", sequence))
+            schedule.closed(taken.slot, attempt(taken, "quit", sequence))
 
     threads = [threading.Thread(target=work) for _ in range(4)]
     for thread in threads:

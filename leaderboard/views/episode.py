@@ -8,14 +8,13 @@ import streamlit as st
 
 from leaderboard import cached, source
 from leaderboard.markup import Safe, code, facts, join, link, moment, notice, seconds, table, tag, whole
-from leaderboard.public import public_value
 from leaderboard.source import Attempt, Entry, Unscored
 from leaderboard.views import parts, trouble
 from leaderboard.words import CLAUSE_TEXT, INCIDENTS
 from manifests.load import load
 from manifests.records import AttemptRecord
+from runner.store.decisions import Decision
 from runner.store.store import Run, Store
-from runner.store.text import parse
 
 
 def show(store: Store, run: Run, sequence: str) -> None:
@@ -41,6 +40,13 @@ def _page(entry: Entry, attempt: Attempt) -> Safe:
         tag("h1", title),
         tag("p", f"{row.environment_id} · condition {row.condition} · {parts.agent_name(entry)}", class_="quiet"),
     ]
+    if record is None and row.state == "closed":
+        why = notice("This attempt was made elsewhere.", tag("p", "There is no record of it, only what its file says."))
+        judged = attempt.judged
+        outcome = " ".join(filter(None, (judged["outcome"], judged["code"])))
+        protocol = join((tag("strong", judged["status"]), ": ", judged["reason"]))
+        pairs = [("Outcome", outcome), ("Protocol", protocol), ("Incident", INCIDENTS[judged["incident"]])]
+        return join([*blocks, why, facts(pairs)])
     if record is None:
         words = "It began and has not ended." if row.state == "began" else "It was opened and has not begun."
         blocks.append(notice("This attempt has no record yet.", tag("p", f"{words} Opened {moment(row.opened_at)}.")))
@@ -73,9 +79,12 @@ def _verdict(attempt: Attempt, record: AttemptRecord) -> Safe:
         pairs.append(("Code", join((code(judged["code"]), " ", words))))
     if judged["incident"] != "none":
         pairs.append(("Incident", INCIDENTS[judged["incident"]]))
-    if attempt.row.ruling:
+    state = attempt.state
+    if state.ruled is not None:
         pairs.append(("Recorded before the ruling", f"{record.outcome}, {record.cause}, {record.code or 'no code'}"))
-        pairs.append(("Ruling", public_value(parse(attempt.row.ruling).get("reason", "no reason given"))))
+    if state.binding is not None:
+        pairs.append(("Decision", _decision(state.binding)))
+    pairs += [("Proposal, does not bind", _decision(proposal)) for proposal in state.proposals]
     if violation := record.violation:
         told = violation.data.get(CLAUSE_TEXT, "the record does not quote it")
         clause = join((code(violation.clause), " ", told)) if violation.clause else "none named"
@@ -86,6 +95,13 @@ def _verdict(attempt: Attempt, record: AttemptRecord) -> Safe:
     elif record.text:
         pairs.append(("Text", tag("pre", record.text)))
     return facts(pairs)
+
+
+def _decision(decision: Decision) -> str:
+    payload = decision.payload
+    return (
+        f"{decision.decision} by {payload.get('reviewer')} (ledger entry {decision.sequence}): {payload.get('reason')}"
+    )
 
 
 def _course(record: AttemptRecord) -> Safe:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from leaderboard.markup import Safe, bar, hundredths, join, link, small, tag
+from leaderboard.markup import Safe, badge, bar, hundredths, join, link, small, tag
 from leaderboard.source import Entry, Setting
 from leaderboard.words import SIGNS
 from manifests.load import load
+from runner.store.status import EVALUATED
 
 
 def head(*trail: Safe) -> Safe:
@@ -34,6 +35,18 @@ def setting_title(setting: Setting) -> str:
 def agent_name(entry: Entry) -> str:
     """The model, and how it acted where that is another name."""
     return entry.model if entry.agent == entry.model else f"{entry.model} ({entry.agent})"
+
+
+def marks(entry: Entry) -> list[Safe | str]:
+    """What must be seen beside the name: withdrawn, made elsewhere, stale."""
+    found: list[Safe | str] = []
+    if entry.run.withdrawn is not None:
+        found += [" ", badge("withdrawn", "warn")]
+    if entry.run.kind != EVALUATED:
+        found += [" ", badge(entry.run.kind, "warn")]
+    if entry.stale:
+        found += [" ", badge("stale", "warn")]
+    return found
 
 
 def rate(metric: dict[str, Any], name: str, unit: str) -> Safe:

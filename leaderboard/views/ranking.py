@@ -14,6 +14,7 @@ from leaderboard.source import Entry, Setting, Unscored
 from leaderboard.views import parts, trouble
 from leaderboard.words import LEVELS
 from manifests.load import load
+from runner.store.status import EVALUATED
 from runner.store.store import Store
 
 ALL = "all"
@@ -79,6 +80,7 @@ def _standing(standing: Standing) -> Safe:
         ("Ranked", standing.ranked),
         ("Complete, without a rank", standing.unranked),
         ("Partial: bounds, no rank", standing.partial),
+        ("Withdrawn", standing.withdrawn),
     )
     blocks += [_table(title, rows) for title, rows in titles if rows]
     blocks.append(_fixed(standing))
@@ -129,11 +131,12 @@ def _line(row: Row, keys: list[str]) -> list[Any]:
     entry, total = row.entry, row.entry.report["total"]
     counts = entry.report["ledger"]
     others = [f"{counts[name]} {name}" for name in ASIDE if counts[name]]
-    agent = [tag("strong", link(parts.agent_name(entry), run=entry.run.name)), tag("br"), small(entry.run.name)]
+    agent = [tag("strong", link(parts.agent_name(entry), run=entry.run.name)), *parts.marks(entry)]
+    agent += [tag("br"), small(entry.run.name)]
     if row.reasons:
         agent += [tag("br"), small("no rank: ", "; ".join(row.reasons))]
     runtime = [", ".join(entry.runtimes)]
-    if entry.official is False:
+    if entry.official is False or entry.run.kind != EVALUATED:
         runtime += [" ", badge("not official", "warn")]
     return [
         tag("span", row.rank if row.rank is not None else "–", class_="rank"),
@@ -149,7 +152,7 @@ def _line(row: Row, keys: list[str]) -> list[Any]:
 def _fixed(standing: Standing) -> Safe:
     """What a setting fixes, to open."""
     setting = standing.setting
-    rows = [*standing.ranked, *standing.unranked, *standing.partial]
+    rows = standing.rows
     settings = rows[0].entry.run.settings
     protocol = load().protocols.get(setting.protocol)
     profile = load().profiles.get(setting.profile)
@@ -166,8 +169,8 @@ def _fixed(standing: Standing) -> Safe:
                 ("Access level", f"{setting.level}: {LEVELS.get(setting.level, '')}"),
                 ("Grants", ", ".join(setting.grants) or "none"),
                 ("Base seed", setting.seed),
-                ("Budgets", settings["budgets"]),
-                ("Versions", settings["versions"]),
+                ("Budgets", settings["budgets"] or "not known"),
+                ("Versions", settings["versions"] or "not known"),
                 ("Rates", "conditions averaged within tasks, tasks within suites, suites equally"),
                 (
                     "Intervals",

@@ -14,6 +14,7 @@ from leaderboard.source import Attempt, Entry, Unscored
 from leaderboard.views import parts
 from leaderboard.words import SIGNS, STATES
 from manifests.load import load
+from runner.store.status import EVALUATED
 from runner.store.store import Run, Store
 
 PAGE = 200  # attempts on one page
@@ -33,7 +34,8 @@ def show(store: Store, run: Run, page: str | None) -> None:
 def _summary(entry: Entry, broken: str | None) -> Safe:
     total, setting, agent = entry.report["total"], entry.setting, entry.run.settings["agent"]
     reasons = ranking.why_not_ranked(entry)
-    runtime = join((", ".join(entry.runtimes), " ", badge("not official", "warn") if entry.official is False else ""))
+    unofficial = entry.official is False or entry.run.kind != EVALUATED
+    runtime = join((", ".join(entry.runtimes), " ", badge("not official", "warn") if unofficial else ""))
     notices = []
     if broken is not None:
         notices.append(notice("The ledger of this run is damaged.", tag("p", broken), kind="bad"))
@@ -41,7 +43,7 @@ def _summary(entry: Entry, broken: str | None) -> Safe:
         notices.append(notice("This run has no rank.", tag("ul", *(tag("li", reason) for reason in reasons))))
     return join(
         (
-            tag("h1", parts.agent_name(entry)),
+            tag("h1", parts.agent_name(entry), *parts.marks(entry)),
             tag("p", parts.setting_title(setting), class_="quiet"),
             *notices,
             facts(

@@ -19,7 +19,10 @@ COMMANDS = {
     "tasks": ("runner.cli.tasks", "List the environments, or explain one: `assay tasks show ID`."),
     "score": ("runner.cli.score", "Compute the numbers of a run from its records."),
     "claims": ("runner.cli.claims", "Check published figures: `assay claims check FILE`."),
-    "runs": ("runner.cli.runs", "List the runs in the store."),
+    "incidents": ("runner.cli.incidents", "List infrastructure incidents and decide on them."),
+    "ledger": ("runner.cli.ledger", "Take in attempts made elsewhere: `assay ledger import FILE`."),
+    "keys": ("runner.cli.keys", "Make or show the key that signs decisions and submissions."),
+    "runs": ("runner.cli.runs", "List the runs in the store, or withdraw one."),
     "images": ("runner.cli.images", "Build or list the container images."),
 }
 FAULT = 70  # EX_SOFTWARE: a fault of assay itself

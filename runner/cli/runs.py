@@ -1,33 +1,32 @@
-"""``assay runs``."""
+"""``assay runs`` and ``assay runs withdraw``."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from runner.errors import BadInput
 
-@click.command("runs")
+if TYPE_CHECKING:
+    from runner.store.store import Run, Store
+
+LONGEST = 1000  # characters of a reason
+
+
+@click.group("runs", invoke_without_command=True)
 @click.option("--json", "as_json", is_flag=True, help="JSON instead of a table.")
-def command(as_json: bool) -> None:
+@click.pass_context
+def command(context: click.Context, as_json: bool) -> None:
     """List the runs in the store, newest first."""
+    if context.invoked_subcommand is not None:
+        return
     from runner.cli.common import console, open_store
 
     store = open_store()
-    found = []
-    for run in store.runs():
-        rows = store.attempts(run)
-        outcomes = Counter(row.outcome or "open" for row in rows)
-        found.append(
-            {
-                "name": run.name,
-                "id": run.id,
-                "created_at": run.created_at.isoformat(timespec="seconds"),
-                "attempts": len(rows),
-                **{name: outcomes[name] for name in ("success", "failure", "invalid", "open")},
-            }
-        )
+    found = [_entry(store, run) for run in store.runs()]
     if as_json:
         click.echo(json.dumps(found, indent=2))
         return
@@ -37,9 +36,41 @@ def command(as_json: bool) -> None:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)
-    columns = ("name", "created_at", "attempts", "success", "failure", "invalid", "open")
+    columns = ("name", "created_at", "kind", "attempts", "success", "failure", "invalid", "open")
+    left = ("name", "created_at", "kind")
     for name in columns:
-        table.add_column(name, justify="left" if name in ("name", "created_at") else "right", no_wrap=name != "name")
+        table.add_column(name, justify="left" if name in left else "right", no_wrap=name != "name")
     for row in found:
-        table.add_row(*(str(row[name]) for name in columns))
+        kind = "withdrawn" if row["withdrawn"] else row["kind"]
+        table.add_row(*(str({**row, "kind": kind}[name]) for name in columns))
     console().print(table)
+
+
+@command.command("withdraw")
+@click.argument("run")
+@click.option("--reason", required=True, help="Stands beside the run from now on.")
+@click.option("--reviewer", default="the owner of the store", show_default=True, help="Who withdraws it.")
+def withdraw(run: str, reason: str, reviewer: str) -> None:
+    """Take RUN out of every ranking for good. Its records and the reason stay."""
+    from runner.cli.common import find_run, open_store
+
+    for name, value in (("reason", reason), ("reviewer", reviewer)):
+        if not value.strip() or len(value) > LONGEST:
+            raise BadInput(f"{name}: {len(value)} characters; give 1 to {LONGEST}")
+    store = open_store()
+    found = store.withdraw_run(find_run(store, run), reviewer.strip(), reason.strip())
+    click.echo(f"run {found.name}: {found.withdrawn}; its records stay")
+
+
+def _entry(store: Store, run: Run) -> dict[str, Any]:
+    rows = store.attempts(run)
+    outcomes = Counter(row.outcome or "open" for row in rows)
+    return {
+        "name": run.name,
+        "id": run.id,
+        "created_at": run.created_at.isoformat(timespec="seconds"),
+        "kind": run.kind,
+        "withdrawn": str(run.withdrawn) if run.withdrawn is not None else None,
+        "attempts": len(rows),
+        **{name: outcomes[name] for name in ("success", "failure", "invalid", "open")},
+    }

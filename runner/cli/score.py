@@ -21,7 +21,7 @@ FORMATS = ("table", "json", "csv", "markdown")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True)
 @click.option("--by", multiple=True, help="A breakdown: suite, type, split, subset, embodiment, condition, task ...")
 @click.option("--ledger", type=click.Path(path_type=Path), help="Score a ledger CSV instead of a run.")
-@click.option("--subset", help="With --ledger: the subset that was planned.")
+@click.option("--subset", help="Of a run: a smaller subset inside its own. With --ledger: the one that was planned.")
 @click.option("--protocol", help="With --ledger: the protocol.")
 def command(
     run: str | None, form: str, by: tuple[str, ...], ledger: Path | None, subset: str | None, protocol: str | None
@@ -40,10 +40,10 @@ def command(
 
         if run is None:
             raise BadInput("run: name one (`assay runs` lists them), or give --ledger FILE")
-        if subset or protocol:
-            raise BadInput("subset and protocol of a run are those that it was begun with; leave them out")
+        if protocol:
+            raise BadInput(f"protocol {protocol!r}: that of a run is the one that it was begun with; leave it out")
         store = open_store()
-        result = score_run(store, find_run(store, run), load(), dimensions)
+        result = score_run(store, find_run(store, run), load(), dimensions, subset)
     show(result, form)
     return 1 if result["ledger"]["unknown_causes"] else 0
 

@@ -49,12 +49,29 @@ def entry_hash(run: str, sequence: int, kind: str, time: datetime, payload: Any,
 
 def append(session: Session, run_id: str, kind: str, payload: dict[str, Any]) -> Entry:
     """Append within a write transaction; gives the entry the run's next sequence number."""
+    return append_all(session, run_id, [(kind, payload)])[0]
+
+
+def append_all(session: Session, run_id: str, added: Iterable[tuple[str, dict[str, Any]]]) -> list[Entry]:
+    """Append (kind, payload) in order within a write transaction, with consecutive sequence numbers."""
     # PostgreSQL serializes the writers of one run here; SQLite holds the write lock already and ignores the clause.
     session.exec(select(RunRow.id).where(RunRow.id == run_id).with_for_update()).one()
     last = session.exec(
         select(EntryRow).where(EntryRow.run_id == run_id).order_by(col(EntryRow.sequence).desc()).limit(1)
     ).first()
-    sequence, previous = (last.sequence + 1, last.hash) if last else (1, GENESIS)
+    sequence, previous = (last.sequence, last.hash) if last else (0, GENESIS)
+    appended = []
+    with session.no_autoflush:  # a fold that looks a row up would flush once per entry; it flushes what it needs
+        for kind, payload in added:
+            sequence += 1
+            entry = _row(session, run_id, sequence, kind, payload, previous)
+            previous = entry.hash
+            appended.append(entry)
+    session.flush()
+    return appended
+
+
+def _row(session: Session, run_id: str, sequence: int, kind: str, payload: dict[str, Any], previous: str) -> Entry:
     text = canonical(payload).decode()
     clean = parse(text)
     time = now()
@@ -68,7 +85,6 @@ def append(session: Session, run_id: str, kind: str, payload: dict[str, Any]) ->
         hash=entry_hash(run_id, sequence, kind, time, clean, previous),
     )
     session.add(row)
-    session.flush()
     view.apply(session, row)
     return _entry(row, clean)
 
@@ -95,6 +111,9 @@ def verify(found: Iterable[Entry]) -> str | None:
 def rebuild(session: Session, run_id: str) -> int:
     """Drop the attempt rows of a run and fold its ledger again; returns how many attempts there are."""
     session.exec(delete(AttemptRow).where(col(AttemptRow.run_id) == run_id))
+    run = session.get_one(RunRow, run_id)
+    run.withdrawn_at = run.withdrawn = None
+    session.add(run)
     for row in session.exec(select(EntryRow).where(EntryRow.run_id == run_id).order_by(col(EntryRow.sequence))).all():
         view.apply(session, row)
     counted = session.exec(select(func.count()).select_from(AttemptRow).where(AttemptRow.run_id == run_id))

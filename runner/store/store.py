@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import uuid
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -21,6 +22,7 @@ from runner.store.database import Database, make_folder
 from runner.store.leases import Owner
 from runner.store.ledger import Entry
 from runner.store.lock import RunLock
+from runner.store.status import Withdrawal, kind_of
 from runner.store.tables import AttemptRow, EntryRow, RunRow
 from runner.store.text import canonical, now, parse
 
@@ -35,6 +37,12 @@ class Run:
     name: str
     created_at: datetime
     settings: dict[str, Any]
+    withdrawn: Withdrawal | None = None
+
+    @property
+    def kind(self) -> str:
+        """``evaluated``, or how an imported run came about."""
+        return kind_of(self.settings)
 
 
 class Store:
@@ -57,14 +65,28 @@ class Store:
 
     def create_run(self, name: str, settings: dict[str, Any]) -> Run:
         """A new run; its settings are the first entry of its ledger. The name must be free."""
+        return self.import_run(name, settings, ())
+
+    def import_run(self, name: str, settings: dict[str, Any], attempts: Iterable[dict[str, Any]]) -> Run:
+        """The same with attempts that were made elsewhere (payloads of ``imported``), in one transaction."""
         check_name(name)
         text = canonical(settings).decode()
         row = RunRow(id=uuid.uuid4().hex, name=name, created_at=now(), settings=text)
         with self.database.write() as session:
             session.add(row)
             session.flush()
-            ledger.append(session, row.id, "run", {"name": name, "settings": settings})
+            first = ("run", {"name": name, "settings": settings})
+            ledger.append_all(session, row.id, [first, *(("imported", attempt) for attempt in attempts)])
         return _run(row)
+
+    def withdraw_run(self, run: Run, reviewer: str, reason: str) -> Run:
+        """Append the tombstone: the records stay, the run has no rank any more. Raises BadInput the second time."""
+        with self.database.write() as session:
+            row = session.get_one(RunRow, run.id)
+            if row.withdrawn is not None:
+                raise BadInput(f"run {run.name}: it is {_run(row).withdrawn} already")
+            ledger.append(session, run.id, "withdrawn", {"reviewer": reviewer, "reason": reason})
+            return _run(row)
 
     def find_run(self, name: str) -> Run | None:
         """By name or id."""
@@ -116,13 +138,26 @@ class Store:
         """Append ``began``: from now on the attempt cannot be drawn again."""
         return self.append(run, "began", {"attempt": attempt}).time
 
-    def close_attempt(self, run: Run, record: AttemptRecord, owner: Owner) -> Entry:
-        """Append ``closed`` with the terminal record and drop the lease, in one transaction."""
+    def close_attempt(
+        self, run: Run, record: AttemptRecord, owner: Owner, decision: dict[str, Any] | None = None
+    ) -> Entry:
+        """Append ``closed`` with the terminal record, the policy's ``decision`` on it if there is one, and drop the
+        lease, in one transaction."""
         payload = {"attempt": record.attempt, "record": record.model_dump(mode="json")}
+        added = [("closed", payload), *([("decision", decision)] if decision is not None else [])]
         with self.database.write() as session:
-            entry = ledger.append(session, run.id, "closed", payload)
+            entry = ledger.append_all(session, run.id, added)[0]
             leases.release(session, run.id, record.attempt, owner)
             return entry
+
+    def decide(
+        self, run: Run, attempt: str, make: Callable[[AttemptRow], Iterable[tuple[str, dict[str, Any]]]]
+    ) -> list[Entry]:
+        """Append the entries that ``make`` gives for the attempt as it is under the write lock, so that no two people
+        decide on the same state. What ``make`` raises leaves the ledger as it was."""
+        with self.database.write() as session:
+            session.exec(select(RunRow.id).where(RunRow.id == run.id).with_for_update()).one()
+            return ledger.append_all(session, run.id, list(make(session.get_one(AttemptRow, attempt))))
 
     def append(self, run: Run, kind: str, payload: dict[str, Any]) -> Entry:
         with self.database.write() as session:
@@ -144,6 +179,17 @@ class Store:
             ).all()
             session.expunge_all()
             return list(rows)
+
+    def attempt(self, run: Run, sequence: int) -> AttemptRow:
+        """By the sequence number that reports show. Raises BadInput when the run has no such attempt."""
+        with self.database.read() as session:
+            row = session.exec(
+                select(AttemptRow).where(AttemptRow.run_id == run.id, AttemptRow.sequence == sequence)
+            ).first()
+            if row is None:
+                raise BadInput(f"run {run.name}: no attempt has the sequence number {sequence}; see `assay score`")
+            session.expunge(row)
+            return row
 
     # -- leases
 
@@ -187,4 +233,7 @@ def check_name(name: str) -> None:
 
 
 def _run(row: RunRow) -> Run:
-    return Run(row.id, row.name, row.created_at, parse(row.settings))
+    withdrawn = None
+    if row.withdrawn is not None and row.withdrawn_at is not None:
+        withdrawn = Withdrawal(row.withdrawn_at, **parse(row.withdrawn))
+    return Run(row.id, row.name, row.created_at, parse(row.settings), withdrawn)

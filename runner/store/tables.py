@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import BigInteger, DateTime, Dialect, Text, TypeDecorator, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
-SCHEMA_VERSION = "0001"  # head of runner/store/migrations
+SCHEMA_VERSION = "0002"  # head of runner/store/migrations
 
 
 class UtcDateTime(TypeDecorator[datetime]):
@@ -40,6 +40,8 @@ class RunRow(SQLModel, table=True):
     name: str = Field(unique=True)
     created_at: datetime = Field(sa_type=UtcDateTime)
     settings: str = Field(sa_type=Text)  # canonical JSON, as in the ledger's first entry
+    withdrawn_at: datetime | None = Field(default=None, sa_type=UtcDateTime)  # from the ledger's ``withdrawn`` entry
+    withdrawn: str | None = Field(default=None, sa_type=Text)  # canonical JSON of its payload
 
 
 class EntryRow(SQLModel, table=True):
@@ -56,13 +58,17 @@ class EntryRow(SQLModel, table=True):
 
 
 class AttemptRow(SQLModel, table=True):
-    """What the ledger says of one attempt, folded up to now (:mod:`runner.store.view`)."""
+    """What the ledger says of one attempt, folded up to now (:mod:`runner.store.view`).
+
+    Outcome, cause, code and incident are those of the record; what decisions make of them depends on the board's trust
+    list and is worked out by :func:`runner.store.decisions.incident_state`.
+    """
 
     __tablename__ = "attempt"
     __table_args__: Any = (UniqueConstraint("run_id", "sequence"),)
     id: str = Field(primary_key=True)
     run_id: str = Field(foreign_key="run.id", index=True)
-    sequence: int = Field(sa_type=BigInteger)  # of its ``opened`` entry
+    sequence: int = Field(sa_type=BigInteger)  # of its ``opened`` entry; of an imported attempt, that of its file
     environment_id: str
     condition: int
     state: str  # opened, began, closed
@@ -72,11 +78,10 @@ class AttemptRow(SQLModel, table=True):
     outcome: str | None = None
     cause: str | None = None
     code: str | None = None
-    incident: str | None = None  # none, candidate, confirmed, rejected
+    incident: str | None = None  # none, candidate; of an imported attempt also confirmed, rejected
     record: str | None = Field(default=None, sa_type=Text)  # canonical JSON of the terminal record
-    ruling: str | None = Field(
-        default=None, sa_type=Text
-    )  # canonical JSON of the payload that ruled a rejected incident
+    decisions: str | None = Field(default=None, sa_type=Text)  # canonical JSON list of {sequence, payload}
+    ruling: str | None = Field(default=None, sa_type=Text)  # canonical JSON of the ``ruled`` payload
 
 
 class LeaseRow(SQLModel, table=True):

@@ -1,4 +1,7 @@
-"""The attempt table as a fold over ledger entries: one function, used when appending and when rebuilding."""
+"""The attempt table as a fold over ledger entries: one function, used when appending and when rebuilding.
+
+Whether a decision binds is not asked here: that depends on the board's trust list, and a view must not.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,10 @@ from typing import Any
 
 from sqlmodel import Session
 
-from runner.store.tables import AttemptRow, EntryRow
+from runner.store.tables import AttemptRow, EntryRow, RunRow
 from runner.store.text import canonical, parse
 
-KINDS = ("run", "opened", "began", "resumed", "closed", "decision", "ruled")
+KINDS = ("run", "opened", "began", "resumed", "closed", "imported", "decision", "ruled", "withdrawn")
 
 
 class LedgerError(ValueError):
@@ -21,7 +24,15 @@ def apply(session: Session, entry: EntryRow) -> None:
     payload: dict[str, Any] = parse(entry.payload)
     if entry.kind == "run":
         return
+    if entry.kind == "withdrawn":
+        _withdraw(session, entry)
+        return
+    if entry.kind == "imported":
+        session.add(_imported(entry, payload))
+        return
     if entry.kind == "opened":
+        if session.get_one(RunRow, entry.run_id).withdrawn is not None:
+            raise LedgerError("opened: the run is withdrawn")
         session.add(
             AttemptRow(
                 id=payload["attempt"],
@@ -58,17 +69,43 @@ def _fold(row: AttemptRow, entry: EntryRow, payload: dict[str, Any]) -> None:
         row.record = canonical(record).decode()
     elif entry.kind == "decision":
         _expect(row, entry, "closed")
-        if row.incident not in ("candidate", "confirmed", "rejected"):
-            raise LedgerError(f"decision: attempt {row.id} is no incident candidate")
-        row.incident = payload["decision"]
+        decided = parse(row.decisions) if row.decisions else []
+        row.decisions = canonical([*decided, {"sequence": entry.sequence, "payload": payload}]).decode()
     elif entry.kind == "ruled":
         _expect(row, entry, "closed")
-        if row.incident != "rejected":
-            raise LedgerError(f"ruled: the incident of attempt {row.id} was not rejected")
+        last = parse(row.decisions)[-1]["payload"] if row.decisions else {}
+        if last.get("decision") != "rejected" or (last.get("ruled") or {}).get("cause") != payload["cause"]:
+            raise LedgerError(f"ruled: attempt {row.id} has no rejected incident that became {payload['cause']!r}")
         row.ruling = canonical(payload).decode()
-        row.outcome, row.cause, row.code = payload["outcome"], payload["cause"], payload["code"]
     else:
         raise LedgerError(f"kind {entry.kind!r} is not one of {', '.join(KINDS)}")
+
+
+def _imported(entry: EntryRow, payload: dict[str, Any]) -> AttemptRow:
+    """An attempt that was made elsewhere: closed from the start, without a record."""
+    ruled = payload.get("ruled")
+    return AttemptRow(
+        id=payload["attempt"],
+        run_id=entry.run_id,
+        sequence=payload["sequence"],
+        environment_id=payload["environment_id"],
+        condition=payload["condition"],
+        state="closed",
+        opened_at=entry.time,
+        outcome=payload["outcome"],
+        code=payload["code"],
+        incident=payload["incident"],
+        ruling=canonical(ruled).decode() if ruled else None,
+    )
+
+
+def _withdraw(session: Session, entry: EntryRow) -> None:
+    run = session.get_one(RunRow, entry.run_id)
+    if run.withdrawn is not None:
+        raise LedgerError("withdrawn: the run is withdrawn already")
+    run.withdrawn_at, run.withdrawn = entry.time, entry.payload
+    session.add(run)
+    session.flush()
 
 
 def _expect(row: AttemptRow, entry: EntryRow, *states: str) -> None:

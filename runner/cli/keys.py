@@ -1,0 +1,39 @@
+"""``assay keys``."""
+
+from __future__ import annotations
+
+import click
+
+from runner.errors import BadInput
+
+
+@click.group("keys")
+def command() -> None:
+    """Make or show the key that signs your decisions and submissions."""
+
+
+@command.command("new")
+def new() -> None:
+    """Make a key (Ed25519) at ASSAY_KEY, or in your configuration folder. Only you can read it; keep a copy."""
+    from runner.keys import key_path, new_key
+
+    path = key_path()
+    key = new_key(path)
+    click.echo(f"private key: {path} (never share it)\npublic key:  {key.public}")
+
+
+@command.command("show")
+def show() -> None:
+    """Print your public key, and whether this board trusts its decisions."""
+    from manifests.load import load
+    from runner.keys import key_path, load_key
+
+    path = key_path()
+    key = load_key(path)
+    if key is None:
+        raise BadInput(f"key {path}: there is none; `assay keys new` makes one, or set ASSAY_KEY to yours")
+    name = load().trust.name_of(key.public)
+    click.echo(f"private key: {path}\npublic key:  {key.public}")
+    click.echo(
+        f"trusted as {name!r}" if name else "not on the trust list (manifests/trust.json): decisions are proposals"
+    )
