@@ -8,7 +8,7 @@ PAGES := $(VENV)/.leaderboard
 MODELS := $(VENV)/.models
 BASELINES := reference random noop
 .DEFAULT_GOAL := help
-.PHONY: help setup evaluate test test-slow test-leaderboard images leaderboard bench lint
+.PHONY: help setup evaluate audit test test-slow test-leaderboard images leaderboard bench lint
 
 help: ## show this text
 	@echo 'Assay: a containerized, reproducible leaderboard for embodied foundation-model agents'
@@ -57,6 +57,12 @@ evaluate: $(STAMP) $(if $(filter-out $(BASELINES),$(MODEL)),$(MODELS)) ## evalua
 	    $${SEED:+--seed "$$SEED"} $${RUNTIME:+--runtime "$$RUNTIME"} $${JOBS:+--jobs "$$JOBS"} $${RUN:+--run "$$RUN"} \
 	    $${TEMPERATURE:+--temperature "$$TEMPERATURE"} $${EFFORT:+--effort "$$EFFORT"} \
 	    $${BASE_URL:+--base-url "$$BASE_URL"} $${FORMAT:+--format "$$FORMAT"} $${GPUS:+--gpus}
+
+audit: $(STAMP) ## check RUN=: log, files, numbers, eligibility, replay (REPLAY=0.1 or all, RERUN=0, OUT=folder)
+	@if [ -z "$$RUN" ]; then echo 'assay: error: RUN is not set: name a run (`assay runs` lists them)' >&2; exit 2; fi
+	@$(BIN)/assay audit "$$RUN" $${REPLAY:+--replay "$$REPLAY"} $${RERUN:+--rerun "$$RERUN"} \
+	    $${RUNTIME:+--runtime "$$RUNTIME"} $${JOBS:+--jobs "$$JOBS"} $${SEED:+--seed "$$SEED"} \
+	    $${FORMAT:+--format "$$FORMAT"} $${OUT:+--output "$$OUT"}
 
 images: $(STAMP) ## build the container images that are out of date
 	@$(BIN)/assay images build

@@ -22,6 +22,7 @@ COMMANDS = {
     "incidents": ("runner.cli.incidents", "List infrastructure incidents and decide on them."),
     "ledger": ("runner.cli.ledger", "Take in attempts made elsewhere: `assay ledger import FILE`."),
     "keys": ("runner.cli.keys", "Make or show the key that signs decisions and submissions."),
+    "audit": ("runner.cli.audit", "Check a run: log, files, numbers, eligibility, replay."),
     "runs": ("runner.cli.runs", "List the runs in the store, or withdraw one."),
     "images": ("runner.cli.images", "Build or list the container images."),
 }

@@ -68,6 +68,24 @@ def find(api: Any, role: str, root: Path = ROOT) -> ImageIdentity | None:
     return identity(api, role, tag(role, context)) if labels.get(CONTEXT_LABEL) == context else None
 
 
+def with_content(api: Any, role: str, content: str) -> ImageIdentity | None:
+    """The present image of ``role`` with this canonical identity, whatever it was built from and however it is tagged.
+
+    Two machines that built one checkout have one content under two Ids.
+    """
+    with calling("looking for images"):
+        listed = api.images(filters={"label": f"{ROLE_LABEL}={role}"})
+    for item in listed:
+        try:
+            found = identity(api, role, item["Id"])
+        except docker.errors.ImageNotFound:  # removed meanwhile
+            continue
+        if found.content == content:
+            tags = [name for name in item["RepoTags"] or () if not name.startswith("<none>")]
+            return found.model_copy(update={"reference": tags[0]}) if tags else found
+    return None
+
+
 def ensure(
     api: Any, roles: Sequence[str], say: Callable[[str], None], *, force: bool = False, root: Path = ROOT
 ) -> tuple[ImageIdentity, ...]:

@@ -6,7 +6,7 @@ import contextlib
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -101,6 +101,15 @@ class DockerRuntime:
         if request.gpus:
             self._probe_gpu(self._images[points.environment_role].id)
         return self._images[points.environment_role], self._images[points.sandbox_role]
+
+    def pin(self, wanted: Mapping[str, str]) -> list[str]:
+        """Start pairs from the images with these canonical contents (by role) instead of those of this checkout.
+
+        Returns the roles whose image is not here; they stay those of this checkout.
+        """
+        found = {role: builder.with_content(self._api, role, content) for role, content in wanted.items()}
+        self._images |= {role: image for role, image in found.items() if image is not None}
+        return [role for role, image in found.items() if image is None]
 
     def open(self, request: PairRequest) -> Pair:
         if self._missing(request):

@@ -1,0 +1,92 @@
+"""``artifacts``: every file that a record names, by size and hash, and no file or attempt beyond them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from manifests.records import AttemptRecord
+from runner.audit.findings import Check, Finding, check, count, note, problem
+from runner.audit.snapshot import Folded
+from runner.store.artifacts import RECORD
+from runner.store.artifacts import check as mismatch
+from runner.store.text import canonical
+
+
+def check_artifacts(folded: Folded, folder: Path) -> Check:
+    """``folder`` holds one folder for each attempt that kept files."""
+    findings: list[Finding] = []
+    files = size = 0
+    for row in folded.attempts:
+        record = folded.records.get(row.id)
+        if record is None:
+            continue
+        where = f"attempt {row.sequence}"
+        files += len(record.artifacts)
+        size += sum(artifact.size for artifact in record.artifacts)
+        findings += [problem(where, text) for text in _attempt(record, folder / row.id)]
+    findings += _strangers(folded, folder)
+    return check("artifacts", f"{count(files, 'file')}, {size / 1e6:.1f} MB", findings, {"files": files, "bytes": size})
+
+
+def _attempt(record: AttemptRecord, folder: Path) -> Iterator[str]:
+    if not record.artifacts and not folder.exists():
+        return  # its evidence could not be kept, or it never began; the cause says so
+    try:
+        stored = (folder / RECORD).read_bytes()
+    except OSError as error:
+        yield f"{RECORD} cannot be read ({error.strerror})"
+    else:
+        if stored != canonical(record.model_dump(mode="json")):
+            yield f"{RECORD} is not the record that stands in the ledger"
+    for artifact in record.artifacts:
+        if not (folder / artifact.name).resolve().is_relative_to(folder.resolve()):
+            yield f"{artifact.name} is no name inside the attempt's folder"
+        elif (text := mismatch(folder, artifact)) is not None:
+            yield text.replace(f"{folder}/", "")
+    listed = {RECORD, *(artifact.name for artifact in record.artifacts)}
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and (name := path.relative_to(folder).as_posix()) not in listed:
+            yield f"{name} is not listed in the record"
+    yield from _agreement(record, folder)
+
+
+def _agreement(record: AttemptRecord, folder: Path) -> Iterator[str]:
+    """What the files say of themselves against what the record says of them."""
+    if (path := folder / "actions.npy").is_file():
+        try:
+            found = len(np.load(path, allow_pickle=False))
+        except (ValueError, EOFError, OSError, TypeError):
+            yield "actions.npy is no array"
+        else:
+            if found != record.actions:
+                yield f"actions.npy holds {found:,} actions, the record counts {record.actions:,}"
+    if record.final_digest is not None and (path := folder / "digests.json").is_file():
+        try:
+            last: Any = json.loads(path.read_bytes())[-1]
+            wanted = [record.actions, record.final_digest]
+        except (ValueError, IndexError, TypeError):
+            yield "digests.json holds no list of digests"
+        else:
+            if last != wanted:
+                yield f"digests.json ends with {last}, the record with {wanted}"
+
+
+def _strangers(folded: Folded, folder: Path) -> Iterator[Finding]:
+    """Folders that no entry of the ledger accounts for: the log was cut short, or never had them."""
+    known = {row.id: row for row in folded.attempts}
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        name = path.name
+        row = known.get(name.removeprefix(".").removesuffix(".part") if name.startswith(".") else name)
+        if not path.is_dir():
+            continue
+        if row is None:
+            yield problem(f"folder {name}", "is of an attempt that the ledger does not have: the log was cut short")
+        elif row.record is None and not name.startswith("."):
+            yield problem(f"folder {name}", f"holds a record, and attempt {row.sequence} has none in the ledger")
+        elif name.startswith(".") and row.state == "closed":
+            yield note(f"folder {name}", "was left behind when the attempt closed")
