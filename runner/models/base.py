@@ -191,7 +191,7 @@ def tool_arguments(call: ToolCall, tools: Sequence[Tool]) -> dict[str, Any]:
             "unknown_tool", f"there is no tool {call.name[:80]!r}: use one of {', '.join(names)}", {"call": call.name}
         )
     try:
-        value = json.loads(call.arguments or "{}")
+        value = storable(json.loads(call.arguments or "{}"))
     except (ValueError, RecursionError) as error:
         raise _bad_arguments(call, f"are not valid JSON ({error})") from None
     if not isinstance(value, dict):
@@ -201,7 +201,7 @@ def tool_arguments(call: ToolCall, tools: Sequence[Tool]) -> dict[str, Any]:
     missing = [name for name in required if name not in value]
     if missing:
         raise _bad_arguments(call, f"lack {', '.join(missing)}")
-    return dict(storable(value))
+    return value
 
 
 def _bad_arguments(call: ToolCall, what: str) -> ModelFault:
