@@ -16,7 +16,7 @@ from runner.agents.interface import Output, function
 from runner.agents.policy import Code, Policy
 from runner.agents.prompting import phrase
 from runner.agents.replies import code_blocks
-from runner.models.base import ModelFault, ToolCall
+from runner.models.base import ModelFault, Tool, ToolCall
 
 RUN = "run_python"
 AFTER_DEADLINE_S = 30.0  # the supervisor ends the attempt at the deadline; this only bounds a lost one
@@ -24,7 +24,7 @@ _ENDS = {"memory": "sandbox_memory"}  # cause of an end that the policy does not
 
 
 class CodeInterface:
-    tools = (
+    tools: tuple[Tool, ...] = (
         function(
             RUN,
             "Run a Python program in the sandbox's interpreter and get its output.",

@@ -86,8 +86,6 @@ class Conversation:
                 pictures=new,
             )
         except ModelFault as fault:
-            if fault.cause == OVERFLOW:
-                self._new_pictures = new
             entry = {"kind": "fault", "turn": self.turn, "cause": fault.cause, "text": fault.text}
             context.transcript({**entry, "evidence": fault.evidence, "raw": fault.reply.raw if fault.reply else None})
             raise

@@ -110,6 +110,9 @@ class _Attempt:
         faults: list[ModelFault] = []
         for call in wanted if calls else wanted[:1]:
             self.context.note(f"turn {self.talk.turn}: {call.name[:40]!r}")
+            if self.context.stop.is_set():
+                outputs.append(Output(phrase("after_end")))
+                continue
             try:
                 outputs.append(self.interface.perform(call.name, tool_arguments(call, self.interface.tools)))
             except ModelFault as slip:
@@ -117,8 +120,6 @@ class _Attempt:
                 outputs.append(Output(slip.text))
             if outputs[-1].end is not None:
                 return outputs[-1].end
-            if self.context.stop.is_set():
-                return AgentEnd()
         fault = faults[0] if len(faults) == len(outputs) else None
         if not calls and len(wanted) > 1:
             outputs.append(Output(phrase(self.interface.several, count=len(wanted))))

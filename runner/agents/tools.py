@@ -15,7 +15,7 @@ from runner.agents.interface import Output, function
 from runner.agents.policy import Policy
 from runner.agents.prompting import phrase
 from runner.agents.replies import json_calls
-from runner.models.base import ModelFault, ToolCall
+from runner.models.base import ModelFault, Tool, ToolCall
 
 _FIELDS = {"type": "array", "items": {"type": "string"}, "description": "names of fields to read"}
 _SIZE = {"type": "integer", "description": "pixels"}
@@ -35,7 +35,7 @@ _REPEAT = {"type": "integer", "minimum": 1, "description": "apply each action so
 
 
 class ToolsInterface:
-    tools = (
+    tools: tuple[Tool, ...] = (
         function("describe", "The description of the episode: task, controls, fields, cameras, rules, budgets.", {}),
         function(
             "observe",
@@ -120,10 +120,7 @@ def _checked(name: str, request: dict[str, Any]) -> dict[str, Any]:
     for key in ("fields", "pictures"):
         if not isinstance(request.get(key, []), list):
             raise _invalid(name, f"have {key} that are not a list")
-    try:
-        size = len(json.dumps(request, allow_nan=False))
-    except (ValueError, RecursionError):
-        raise _invalid(name, "hold a number that JSON does not have") from None
+    size = len(json.dumps(request))
     if size > MAX_REQUEST:
         raise _invalid(name, f"have {size} bytes, the limit is {MAX_REQUEST}")
     return request

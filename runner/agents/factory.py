@@ -1,0 +1,92 @@
+"""Builds the agents of a model: identity, manner and interface from a request and an opened model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import cast
+
+from images.client.wire import PROTOCOL
+from manifests.records import Level
+from runner.agents.base import AgentInfo, AttemptContext
+from runner.agents.code import CodeInterface
+from runner.agents.interface import Interface
+from runner.agents.model_agent import MakeInterface, Manner, ModelAgent
+from runner.agents.policy import Policy, policy
+from runner.agents.prompting import files_digest
+from runner.agents.registry import AgentRequest
+from runner.agents.tools import ToolsInterface
+from runner.errors import BadInput
+from runner.models.base import Model
+from runner.store.text import digest
+
+# What an agent's digest covers beside its prompts and policy.
+SOURCES = (
+    "code",
+    "conversation",
+    "factory",
+    "history",
+    "interface",
+    "model_agent",
+    "pictures",
+    "policy",
+    "prompting",
+    "replies",
+    "status",
+    "tools",
+)
+DEFAULT_LEVEL = "L0"
+
+
+def _code(context: AttemptContext, rules: Policy, sees: bool) -> Interface:
+    return CodeInterface(context, rules)
+
+
+def _tools(context: AttemptContext, rules: Policy, sees: bool) -> Interface:
+    return ToolsInterface(context, rules, sees=sees)
+
+
+INTERFACES: Mapping[str, MakeInterface] = {"code": _code, "tools": _tools}
+
+
+def model_agent(name: str, request: AgentRequest, model: Model, manner: Manner | None = None) -> ModelAgent:
+    """The agent ``name`` of a model. ``manner`` is found from what is known of the model unless it is given. Raises
+    BadInput."""
+    rules = policy()
+    manner = manner or manner_of(model, rules)
+    info = AgentInfo(
+        name=name,
+        kind="model",
+        version=version("assay"),
+        digest=digest([PROTOCOL, vars(manner), files_digest(*_paths())]),
+        level=_level(request),
+        pictures=True,  # inputs at L0 comprise pictures; a program can read them where the model cannot
+        model=request.model,
+        parameters=request.parameters.given(),
+    )
+    return ModelAgent(info, model, manner, rules, INTERFACES[name])
+
+
+def manner_of(model: Model, rules: Policy) -> Manner:
+    """Tool schemas and pictures where the model is known to take them; the policy says what an unknown one gets."""
+    functions, sees = model.calls_functions, model.sees_pictures
+    return Manner(
+        functions=rules.functions.used_when_unknown if functions is None else functions,
+        sees=rules.pictures.sent_when_unknown if sees is None else sees,
+    )
+
+
+def _level(request: AgentRequest) -> Level:
+    if request.grants:
+        raise BadInput(
+            f"grants {','.join(request.grants)}: there is no tool that a model can be granted yet; leave GRANTS out"
+        )
+    level = request.level or DEFAULT_LEVEL
+    if level not in ("L0", "L1", "L2", "L3"):
+        raise BadInput(f"level {level!r} is not one of L0, L1, L2, L3")
+    return cast(Level, level)
+
+
+def _paths() -> list[str]:
+    return [str(Path(__file__).with_name(f"{name}.py")) for name in SOURCES]
