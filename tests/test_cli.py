@@ -42,7 +42,7 @@ def one_error(done: subprocess.CompletedProcess[str]) -> str:
 @pytest.mark.parametrize(
     ("arguments", "names"),
     [
-        (["--model", "gpt-6-astra"], ["model 'gpt-6-astra'", "later release", "reference, random, noop"]),
+        (["--model", "gpt-6-astra"], ["model 'gpt-6-astra'", "provider/model", "reference, random, noop"]),
         (["--model", "noop", "--tasks", "marble/dual-panda/A999"], ["'marble/dual-panda/A999'", "assay tasks"]),
         (["--model", "noop", "--subset", "full", "--tasks", "x*["], ["'x*['", "assay tasks"]),
         (["--model", "noop", "--tasks", "marble/*,,"], ["empty pattern", "comma"]),

@@ -49,6 +49,10 @@ class ModelAgent:
         self.info, self.model, self.manner = info, model, manner
         self._policy, self._make = policy, make
 
+    def preflight(self) -> str | None:
+        """Whether key and model name are good; what the check says. Raises BadInput and RunStopped."""
+        return self.model.preflight()
+
     def run(self, context: AttemptContext) -> AgentEnd:
         return _Attempt(self, context, self._policy, self._make(context, self._policy, self.manner.sees)).run()
 

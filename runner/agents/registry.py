@@ -1,4 +1,4 @@
-"""Which agents there are: name to factory. Model agents register in ``MODEL_AGENTS`` and need no other change."""
+"""Which agents there are: name to factory. The agents of models import what they need when one is made."""
 
 from __future__ import annotations
 
@@ -42,7 +42,20 @@ BASELINES: Mapping[str, tuple[Factory, str]] = {
     "random": (baselines.random, "random joint targets within the described limits, seeded"),
     "noop": (baselines.noop, "finishes at once"),
 }
-MODEL_AGENTS: Mapping[str, Factory] = {}  # name of AGENT= -> factory
+
+
+def _code(request: AgentRequest) -> Agent:
+    return _of_model("code", request)
+
+
+def _tools(request: AgentRequest) -> Agent:
+    return _of_model("tools", request)
+
+
+MODEL_AGENTS: Mapping[str, tuple[Factory, str]] = {  # the first is the default
+    "code": (_code, "the model writes Python that runs in the sandbox"),
+    "tools": (_tools, "the model calls the operations of the gateway"),
+}
 
 
 def make_agent(request: AgentRequest) -> Agent:
@@ -50,15 +63,31 @@ def make_agent(request: AgentRequest) -> Agent:
     if request.model in BASELINES:
         _refuse_for_baseline(request)
         return BASELINES[request.model][0](request)
-    if not MODEL_AGENTS:
-        raise BadInput(
-            f"model {request.model!r} is not a baseline, and agents for models come in a later release: choose one of "
-            f"{', '.join(BASELINES)}"
-        )
     name = request.agent or next(iter(MODEL_AGENTS))
     if name not in MODEL_AGENTS:
         raise BadInput(f"agent {name!r} is unknown: choose one of {', '.join(MODEL_AGENTS)}")
-    return MODEL_AGENTS[name](request)
+    if "/" not in request.model:
+        raise BadInput(
+            f"model {request.model!r} is neither a baseline ({', '.join(BASELINES)}) nor provider/model, for example "
+            "openai/gpt-4o, anthropic/claude-sonnet-4-5, ollama/llama3"
+        )
+    return MODEL_AGENTS[name][0](request)
+
+
+def preflight(agent: Agent) -> str | None:
+    """Ask the agent's model whether it can be used, before the first attempt; one line for the user, None for a
+    baseline. Raises BadInput or RunStopped."""
+    check: Callable[[], str | None] | None = getattr(agent, "preflight", None)
+    return check() if check is not None else None
+
+
+def _of_model(name: str, request: AgentRequest) -> Agent:
+    from runner.agents.factory import model_agent
+    from runner.models.base import Sampling
+    from runner.models.open import open_model
+
+    given = request.parameters
+    return model_agent(name, request, open_model(request.model, Sampling(**given.given())))
 
 
 def _refuse_for_baseline(request: AgentRequest) -> None:

@@ -21,7 +21,7 @@ INTERRUPTED = 130
 
 @click.command("evaluate")
 @click.option("--model", help="A baseline (reference, random, noop) or a model name; without it baselines are listed.")
-@click.option("--agent", help="How a model acts; a baseline is its own agent.")
+@click.option("--agent", help="How a model acts: code (default) or tools.")
 @click.option("--board", default="ep", show_default=True)
 @click.option("--subset", default="ep-launch", show_default=True, help="smoke is three scenes, full all 410.")
 @click.option("--tasks", help="Comma-separated ids or globs within the subset: own rates, never a headline.")
@@ -65,10 +65,12 @@ def _list_baselines() -> None:
     click.echo("MODEL names what is evaluated. Baselines, which need no key:")
     for name, (_, text) in BASELINES.items():
         click.echo(f"  {name:<10} {text}")
-    if not MODEL_AGENTS:
-        click.echo("Agents for models come in a later release.")
+    click.echo("\nOr a model as provider/model, with its key in the provider's environment variable. AGENT is one of:")
+    for name, (_, text) in MODEL_AGENTS.items():
+        click.echo(f"  {name:<10} {text}")
     click.echo("\nExamples:")
     click.echo("  make evaluate MODEL=reference SUBSET=smoke")
+    click.echo("  make evaluate MODEL=openai/gpt-4o AGENT=code SUBSET=smoke")
     click.echo("  assay evaluate --model random --tasks 'marble/dual-panda/A007' --jobs 2")
 
 
@@ -108,8 +110,11 @@ def _prepare(model: str, options: dict[str, Any]) -> tuple[Evaluation, Any]:
     progress = Progress(console(error=True), models=agent.info.kind == "model")
 
     def make_runtime() -> Any:
+        from runner.agents.registry import preflight
         from runner.runtimes.select import select
 
+        if (answered := preflight(agent)) is not None:
+            progress.say(answered)
         runtime = select(choices.runtime, agent.info, store.home, progress.say, jobs=options["jobs"])
         progress.say(f"runtime {runtime.facts.why}")
         return runtime
