@@ -12,7 +12,7 @@ from sqlmodel import Session
 from runner.store.tables import AttemptRow, EntryRow, RunRow
 from runner.store.text import canonical, parse
 
-KINDS = ("run", "opened", "began", "resumed", "closed", "imported", "decision", "ruled", "withdrawn")
+KINDS = ("run", "opened", "began", "resumed", "closed", "imported", "decision", "ruled", "withdrawn", "received")
 
 
 class LedgerError(ValueError):
@@ -22,7 +22,7 @@ class LedgerError(ValueError):
 def apply(session: Session, entry: EntryRow) -> None:
     """Fold one entry into the attempt table. Raises LedgerError when it contradicts the attempt's state."""
     payload: dict[str, Any] = parse(entry.payload)
-    if entry.kind == "run":
+    if entry.kind in ("run", "received"):
         return
     if entry.kind == "withdrawn":
         _withdraw(session, entry)
