@@ -12,8 +12,10 @@ from runner.errors import BadInput
 
 if TYPE_CHECKING:
     from runner.store.store import Run, Store
+    from runner.submission.received import Received
 
 LONGEST = 1000  # characters of a reason
+KEY_DIGITS = 12  # of a public key in the table; --json has all
 
 
 @click.group("runs", invoke_without_command=True)
@@ -24,9 +26,11 @@ def command(context: click.Context, as_json: bool) -> None:
     if context.invoked_subcommand is not None:
         return
     from runner.cli.common import console, open_store
+    from runner.submission.received import received
 
     store = open_store()
-    found = [_entry(store, run) for run in store.runs()]
+    sources = received(store)
+    found = [_entry(store, run, sources.get(run.id)) for run in store.runs()]
     if as_json:
         click.echo(json.dumps(found, indent=2))
         return
@@ -42,6 +46,8 @@ def command(context: click.Context, as_json: bool) -> None:
         table.add_column(name, justify="left" if name in left else "right", no_wrap=name != "name")
     for row in found:
         kind = "withdrawn" if row["withdrawn"] else row["kind"]
+        if row["submitter"] and not row["withdrawn"]:
+            kind = f"submitted by {row['submitter']['name'] or 'key'} {row['submitter']['key'][:KEY_DIGITS]}"
         table.add_row(*(str({**row, "kind": kind}[name]) for name in columns))
     console().print(table)
 
@@ -62,7 +68,7 @@ def withdraw(run: str, reason: str, reviewer: str) -> None:
     click.echo(f"run {found.name}: {found.withdrawn}; its records stay")
 
 
-def _entry(store: Store, run: Run) -> dict[str, Any]:
+def _entry(store: Store, run: Run, source: Received | None) -> dict[str, Any]:
     rows = store.attempts(run)
     outcomes = Counter(row.outcome or "open" for row in rows)
     return {
@@ -71,6 +77,7 @@ def _entry(store: Store, run: Run) -> dict[str, Any]:
         "created_at": run.created_at.isoformat(timespec="seconds"),
         "kind": run.kind,
         "withdrawn": str(run.withdrawn) if run.withdrawn is not None else None,
+        "submitter": {"key": source.key, "name": source.name} if source is not None else None,
         "attempts": len(rows),
         **{name: outcomes[name] for name in ("success", "failure", "invalid", "open")},
     }

@@ -1,0 +1,35 @@
+"""Where an imported run came from: the ``received`` entry that its import appends to the ledger."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlmodel import col, select
+
+from runner.store.store import Store
+from runner.store.tables import EntryRow
+from runner.store.text import parse
+
+KIND = "received"
+
+
+@dataclass(frozen=True)
+class Received:
+    """``key`` signed the bundle (public key, hexadecimal); ``name`` is what the submitter calls themselves;
+    ``statement`` is the SHA-256 of the signed payload, and the first ``entries`` of the ledger are the submitter's."""
+
+    key: str
+    name: str | None
+    statement: str
+    entries: int
+
+    def payload(self) -> dict[str, Any]:
+        return {"key": self.key, "name": self.name, "statement": self.statement, "entries": self.entries}
+
+
+def received(store: Store) -> dict[str, Received]:
+    """Run id to submitter, of every run that was imported from a bundle."""
+    with store.database.read() as session:
+        found = session.exec(select(EntryRow).where(EntryRow.kind == KIND).order_by(col(EntryRow.sequence))).all()
+        return {row.run_id: Received(**parse(row.payload)) for row in found}

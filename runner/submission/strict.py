@@ -1,0 +1,61 @@
+"""JSON of strangers: no key twice, no NaN, no odd nesting, and exactly the bytes of its canonical form (RFC 8785)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import rfc8785
+
+from runner.store.text import MAX_INTEGER
+
+
+class NotStrict(ValueError):
+    """Why a text is no strict JSON, in a few words with the fix."""
+
+
+def canonical_value(raw: bytes) -> Any:
+    """The value of canonical JSON. Raises NotStrict."""
+    value = strict_value(raw)
+    try:
+        again = rfc8785.dumps(value)
+    except (rfc8785.CanonicalizationError, UnicodeEncodeError, RecursionError) as error:
+        raise NotStrict(f"has no canonical form ({error}); `assay submit` writes it again") from None
+    if again != raw:
+        at = next((i for i, (a, b) in enumerate(zip(again, raw, strict=False)) if a != b), min(len(again), len(raw)))
+        raise NotStrict(f"is not the canonical form of its content from byte {at} on; `assay submit` writes it again")
+    return value
+
+
+def strict_value(raw: bytes) -> Any:
+    """The value of JSON without a key twice and without NaN. Raises NotStrict."""
+    try:
+        text = raw.decode("utf-8")
+        return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant, parse_int=_number)
+    except NotStrict:
+        raise
+    except UnicodeDecodeError as error:
+        raise NotStrict(f"is not UTF-8 at byte {error.start}; `assay submit` writes it again") from None
+    except RecursionError:
+        raise NotStrict("is nested too deeply; `assay submit` writes it again") from None
+    except ValueError as error:
+        raise NotStrict(f"is not JSON ({error}); `assay submit` writes it again") from None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in result:
+            raise NotStrict(f"the key {key!r} stands twice in one object; keep one of them")
+        result[key] = value
+    return result
+
+
+def _no_constant(text: str) -> None:
+    raise NotStrict(f"{text} is no JSON number; write null for what is not known")
+
+
+def _number(text: str) -> int | float:
+    """As :func:`runner.store.text.parse` reads what the store wrote."""
+    value = int(text)
+    return value if abs(value) <= MAX_INTEGER else float(text)
