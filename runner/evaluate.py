@@ -23,6 +23,7 @@ from runner.startup import Cancelled, pair_request
 from runner.store.leases import RENEW_S, Owner
 from runner.store.scored import scored_attempt
 from runner.store.store import Run, Store
+from runner.submission.received import received
 from scoring.rules import Rules
 
 STARTS_IN_A_ROW = 3  # failed starts after which the machine, not the task, is at fault: more would only add candidates
@@ -81,6 +82,11 @@ class Evaluation:
                 raise RunStopped(f"run {run.name}: its ledger is damaged ({broken}): restore the store from a backup")
             if run is not None and run.withdrawn is not None:
                 raise BadInput(f"run {run.name}: it is {run.withdrawn}; start another with RUN=...")
+            if run is not None and (source := received(self.store).get(run.id)) is not None:
+                raise BadInput(
+                    f"run {run.name}: it was submitted by key {source.key}, and only they go on with it; start another "
+                    "with RUN=..."
+                )
             if run is not None and not self._open(run):
                 check_same(self.name, *(_typed(settings) for settings in (run.settings, self._settings("", {}))))
                 return run

@@ -14,6 +14,7 @@ from runner.store.ledger import GENESIS, entry_hash
 from runner.store.signature import holds
 from runner.store.tables import EntryRow
 from runner.store.text import canonical, digest, parse
+from runner.submission.received import KIND
 
 
 def check_chain(
@@ -77,11 +78,16 @@ def _first(found: Snapshot) -> list[Finding]:
         name, settings = payload["name"], canonical(payload["settings"]).decode()
     except (ValueError, KeyError, TypeError):
         return [*findings, problem(f"entry {entry.sequence}", "does not hold the name and the settings of the run")]
-    if name != found.run.name:
+    if found.run.name not in (name, *_names_here(found)):
         findings.append(problem("run", f"its name is {found.run.name!r} and was {name!r} when it began"))
     if settings != found.run.settings:
         findings.append(problem("run", "its settings in the table of runs are not those with which it began"))
     return findings
+
+
+def _names_here(found: Snapshot) -> list[str]:
+    """What an import called the run in this store."""
+    return [str(parse(entry.payload).get("run_name")) for entry in found.entries if entry.kind == KIND]
 
 
 def _decisions(found: Snapshot, folded: Folded, manifests: Manifests) -> list[Finding]:

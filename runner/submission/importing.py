@@ -152,7 +152,13 @@ def _record(
             if _entries(session, archive, limits, name) != verified.ledger_sha256:
                 raise AssayError(f"bundle {archive.path}: it was changed while it was being imported; fetch it again")
             said = verified.statement.predicate
-            source = Received(said.submitter.key, said.submitter.name, verified.payload_sha256, said.ledger.entries)
+            source = Received(
+                key=said.submitter.key,
+                name=said.submitter.name,
+                statement=verified.payload_sha256,
+                entries=said.ledger.entries,
+                run_name=name,
+            )
             ledger.append(session, said.run.id, KIND, source.payload())
             os.rename(staged, final)
     except IntegrityError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from sqlmodel import col, select
@@ -17,15 +17,17 @@ KIND = "received"
 @dataclass(frozen=True)
 class Received:
     """``key`` signed the bundle (public key, hexadecimal); ``name`` is what the submitter calls themselves;
-    ``statement`` is the SHA-256 of the signed payload, and the first ``entries`` of the ledger are the submitter's."""
+    ``statement`` is the SHA-256 of the signed payload, the first ``entries`` of the ledger are the submitter's, and
+    ``run_name`` is what the run is called here."""
 
     key: str
     name: str | None
     statement: str
     entries: int
+    run_name: str
 
     def payload(self) -> dict[str, Any]:
-        return {"key": self.key, "name": self.name, "statement": self.statement, "entries": self.entries}
+        return asdict(self)
 
 
 def received(store: Store) -> dict[str, Received]:
