@@ -1,4 +1,4 @@
-"""JSON Schema of every manifest, of the attempt record and of claims, for readers that are not Python.
+"""JSON Schema of every manifest, of the attempt record, of claims and of submissions, for readers that are not Python.
 
 The files beside this module are generated from the pydantic models by ``python -m manifests.schemas``; a test fails
 when they differ from what the models say.
@@ -23,10 +23,14 @@ def texts() -> dict[str, str]:
     """File name -> contents of every schema file."""
     from manifests.claims import Claims
     from manifests.records import AttemptRecord
+    from manifests.submission import Envelope, LedgerLine, Statement
 
     named: dict[str, type[BaseModel]] = {stem: model_of(stem) for stem in FILES}
     named["record"] = AttemptRecord
     named["claims"] = Claims
+    named["submission"] = Statement
+    named["submission_envelope"] = Envelope
+    named["submission_ledger"] = LedgerLine
     return {f"{stem}.schema.json": _text(stem, model) for stem, model in named.items()}
 
 
