@@ -24,7 +24,7 @@ PIECE = 24  # characters of text in one streamed event
 
 @dataclass(frozen=True)
 class Request:
-    """One request as it arrived. ``at`` is a time.monotonic() value."""
+    """One request as it arrived. ``at`` is a time.monotonic() value; names of headers are in lower case."""
 
     at: float
     method: str
@@ -153,7 +153,8 @@ class ModelServer:
                 self._serve(self.rfile.read(int(self.headers.get("Content-Length", 0))))
 
             def _serve(self, raw: bytes) -> None:
-                request = Request(time.monotonic(), self.command, self.path, dict(self.headers), raw)
+                headers = {name.lower(): value for name, value in self.headers.items()}
+                request = Request(time.monotonic(), self.command, self.path, headers, raw)
                 answer = server.answer(request)
                 server.wait(answer.delay_s)
                 with contextlib.suppress(ConnectionError):  # the client may have given up meanwhile

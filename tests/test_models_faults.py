@@ -7,9 +7,6 @@ import time
 from typing import Any
 
 import pytest
-
-pytest.importorskip("litellm", reason="requirements-models.lock is not installed")
-
 from model_server import Answer, ModelServer, completion, say
 from model_server import fault as error
 from model_session import ask, client, fault, policy

@@ -107,7 +107,6 @@ def _sent_back(content: str, calls: tuple[ToolCall, ...], shown: Any) -> Message
     """The assistant message to append. Signed thinking goes back with it where the provider asks for that."""
     message: Message = {"role": "assistant", "content": content}
     if calls:
-        message["content"] = content or None
         message["tool_calls"] = [
             {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
             for call in calls

@@ -202,7 +202,7 @@ class Library:
         )
         if options.get("stream"):
             answer = litellm.stream_chunk_builder([chunk async for chunk in answer])
-        return answer.model_dump() if answer is not None else None
+        return answer.model_dump(warnings=False) if answer is not None else None
 
 
 def _connect_s() -> float:

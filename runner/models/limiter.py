@@ -60,20 +60,34 @@ class Limiter:
         try:
             while True:
                 _check(cancel, deadline)
-                with self._lock:
-                    wait = self._wait(tokens, time.monotonic())
-                    if wait <= 0:
-                        admission = Admission(time.monotonic(), tokens)
-                        self._admitted.append(admission)
-                        return admission
-                cancel.wait(min(wait, POLL_S))
+                found = self._try(tokens, time.monotonic())
+                if isinstance(found, Admission):
+                    return found
+                cancel.wait(min(found, POLL_S))
         finally:
             self._turn.release()
+
+    def admit_at(self, tokens: int, now: float) -> float:
+        """When a request that is made at ``now`` would be admitted; it then counts as admitted. For planning: nothing
+        waits. Calls must be in the order of their times."""
+        while not isinstance(found := self._try(tokens, now), Admission):
+            now += found
+        return now
 
     def settle(self, admission: Admission, tokens: int) -> None:
         """The provider's count of an admitted request takes the place of the estimate."""
         with self._lock:
             admission.tokens = tokens
+
+    def _try(self, tokens: int, now: float) -> Admission | float:
+        """An admission, or the seconds until it may be asked for again."""
+        with self._lock:
+            wait = self._wait(tokens, now)
+            if wait > 0:
+                return wait
+            admission = Admission(now, tokens)
+            self._admitted.append(admission)
+            return admission
 
     def _wait(self, tokens: int, now: float) -> float:
         """Seconds until enough of the window has passed; 0 when the request fits now."""
