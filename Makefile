@@ -8,7 +8,7 @@ PAGES := $(VENV)/.leaderboard
 MODELS := $(VENV)/.models
 BASELINES := reference random noop
 .DEFAULT_GOAL := help
-.PHONY: help setup evaluate audit test test-slow test-leaderboard images leaderboard bench lint
+.PHONY: help setup evaluate audit demo test test-slow test-leaderboard images leaderboard bench lint
 
 help: ## show this text
 	@echo 'Assay: a containerized, reproducible leaderboard for embodied foundation-model agents'
@@ -30,6 +30,8 @@ help: ## show this text
 	@echo '  JOBS=        1                        attempts in parallel'
 	@echo '  RUN=         made from the settings   the same name goes on where it stopped'
 	@echo '  TEMPERATURE= EFFORT= BASE_URL=        parameters of a model'
+	@echo '  RPM= TPM=    not limited              requests and tokens a minute that its provider allows'
+	@echo '  MAX_COST=    not limited              US dollars after which no attempt is opened'
 	@echo '  FORMAT=      table                    or json, csv, markdown: what is printed at the end'
 	@echo '  GPUS=        not asked for            1 asks the Engine for GPUs'
 	@echo 'Records go to runs/, or to ASSAY_HOME.'
@@ -56,13 +58,20 @@ evaluate: $(STAMP) $(if $(filter-out $(BASELINES),$(MODEL)),$(MODELS)) ## evalua
 	    $${PROFILE:+--profile "$$PROFILE"} $${LEVEL:+--level "$$LEVEL"} $${GRANTS:+--grants "$$GRANTS"} \
 	    $${SEED:+--seed "$$SEED"} $${RUNTIME:+--runtime "$$RUNTIME"} $${JOBS:+--jobs "$$JOBS"} $${RUN:+--run "$$RUN"} \
 	    $${TEMPERATURE:+--temperature "$$TEMPERATURE"} $${EFFORT:+--effort "$$EFFORT"} \
-	    $${BASE_URL:+--base-url "$$BASE_URL"} $${FORMAT:+--format "$$FORMAT"} $${GPUS:+--gpus}
+	    $${BASE_URL:+--base-url "$$BASE_URL"} $${RPM:+--rpm "$$RPM"} $${TPM:+--tpm "$$TPM"} \
+	    $${MAX_COST:+--max-cost "$$MAX_COST"} $${FORMAT:+--format "$$FORMAT"} $${GPUS:+--gpus}
 
 audit: $(STAMP) ## check RUN=: log, files, numbers, eligibility, replay (REPLAY=0.1 or all, RERUN=0, OUT=folder)
 	@if [ -z "$$RUN" ]; then echo 'assay: error: RUN is not set: name a run (`assay runs` lists them)' >&2; exit 2; fi
 	@$(BIN)/assay audit "$$RUN" $${REPLAY:+--replay "$$REPLAY"} $${RERUN:+--rerun "$$RERUN"} \
 	    $${RUNTIME:+--runtime "$$RUNTIME"} $${JOBS:+--jobs "$$JOBS"} $${SEED:+--seed "$$SEED"} \
 	    $${FORMAT:+--format "$$FORMAT"} $${OUT:+--output "$$OUT"}
+
+demo: $(STAMP) ## load a ledger reconstructed from the printed figures of GPT-6-Astra, and score it
+	@$(BIN)/assay ledger import manifests/demo/gpt-6-astra.csv --name gpt-6-astra --model GPT-6-Astra \
+	    --kind reconstructed --subset ep-100 --protocol pass2 --exist-ok
+	@$(BIN)/assay score gpt-6-astra
+	@echo 'its other subsets: assay score gpt-6-astra --subset ep-easy (ep-hard, ep-20); make leaderboard shows it too'
 
 images: $(STAMP) ## build the container images that are out of date
 	@$(BIN)/assay images build

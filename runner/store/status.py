@@ -13,7 +13,7 @@ from scoring.report import SCORING_VERSION
 EVALUATED = "evaluated"
 IMPORTED = {
     "published": "figures published by others, not reproduced here",
-    "reconstructed": "reconstructed from printed figures, not attempts that were made",
+    "reconstructed": "made to agree with printed figures, not attempts that anybody made",
     "external": "attempts made elsewhere, not reproduced here",
 }
 EVALUATOR = "evaluator."  # + engine: key of a record's versions
