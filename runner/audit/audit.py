@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -13,10 +13,11 @@ from typing import Any
 
 from manifests.load import Manifests
 from runner.agents.base import Agent
+from runner.agents.registry import AgentRequest, make_agent
 from runner.audit.artifacts import check_artifacts
 from runner.audit.chain import check_chain
 from runner.audit.findings import Check, check, problem, skipped
-from runner.audit.pinned import replay_runtime
+from runner.audit.pinned import runtime_of
 from runner.audit.recorded import slot
 from runner.audit.replays import Replays, SlotOf, check_replays, replayable
 from runner.audit.rerun import Reruns, check_reruns
@@ -24,7 +25,6 @@ from runner.audit.rescore import Report, eligibility, rescore
 from runner.audit.sample import draw, draw_conditions
 from runner.audit.snapshot import Folded, fold, snapshot
 from runner.runtimes.base import Runtime, RuntimeUnavailable
-from runner.runtimes.select import select
 from runner.store.status import EVALUATED
 from runner.store.store import Run, Store
 from runner.store.text import now, stamp
@@ -85,6 +85,7 @@ class Auditor:
     say: Callable[[str], None]
     make_runtime: Callable[[Run, Options], Runtime] | None = None
     slot_of: SlotOf = slot
+    make_agent: Callable[[AgentRequest], Agent] = make_agent
 
     def audit(self, run: Run, options: Options) -> Audit:
         """Every check that was asked for. Raises EngineGone when the runtime is lost in the middle."""
@@ -129,14 +130,21 @@ class Auditor:
         if (why := _why_not(run, options.reruns)) is not None:
             return skipped("rerun", why)
         chosen = draw_conditions(folded.records.values(), options.seed, options.reruns)
-        setting = Reruns(run, self.manifests, lambda agent: self._rerun_runtime(run, options, agent), self.say)
+        setting = Reruns(
+            run,
+            self.manifests,
+            lambda agent: self._rerun_runtime(run, options, agent),
+            self.say,
+            self.slot_of,
+            self.make_agent,
+        )
         try:
-            return check_reruns(replace(setting, slot_of=self.slot_of), chosen, {"seed": options.seed})
+            return check_reruns(setting, chosen, {"seed": options.seed})
         except RuntimeUnavailable as error:
             return check("rerun", "no runtime", [problem("runtime", str(error))])
 
     def _replay_runtime(self, run: Run, options: Options) -> Runtime:
-        runtime = replay_runtime(options.runtime, run, self.store.home, self.say, options.jobs)
+        runtime = runtime_of(run, options.runtime, self.store.home, self.say, jobs=options.jobs)
         for line in runtime.reap():
             self.say(line)
         return runtime
@@ -144,8 +152,7 @@ class Auditor:
     def _rerun_runtime(self, run: Run, options: Options, agent: Agent) -> Runtime:
         if self.make_runtime is not None:
             return self.make_runtime(run, options)
-        name = run.settings["runtime"] if options.runtime == "auto" else options.runtime
-        return select(name, agent.info, self.store.home, self.say)
+        return runtime_of(run, options.runtime, self.store.home, self.say, agent=agent.info)
 
 
 def _why_not(run: Run, amount: float) -> str | None:

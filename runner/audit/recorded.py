@@ -63,6 +63,8 @@ def slot(record: AttemptRecord, manifests: Manifests) -> Slot:
     entry = manifests.environments.get(record.environment_id)
     if entry is None:
         raise CannotReplay(f"the catalog has no environment {record.environment_id!r}")
+    if record.settings.engine not in manifests.engines:
+        raise CannotReplay(f"there is no engine {record.settings.engine!r}")
     found = {item.index: item for item in conditions(manifests, record.environment_id, record.settings.base_seed)}
     if record.condition not in found:
         raise CannotReplay(f"{record.environment_id} has no condition {record.condition}")
@@ -80,8 +82,9 @@ def slot(record: AttemptRecord, manifests: Manifests) -> Slot:
     return Slot(planned, found[record.condition])
 
 
-def replayer(record: AttemptRecord, described: dict[str, Any]) -> AgentInfo:
+def replayer(record: AttemptRecord, described: dict[str, Any], manifests: Manifests) -> AgentInfo:
     """The replay program in the place of the agent: its access and sandbox, so that it is told exactly the same."""
+    sandbox = next((image.role for image in record.images if image.role in manifests.sandboxes), "sandbox")
     return AgentInfo(
         name="replay",
         kind=str(record.agent.get("kind", "baseline")),
@@ -89,7 +92,7 @@ def replayer(record: AttemptRecord, described: dict[str, Any]) -> AgentInfo:
         digest="",
         level=record.settings.level,
         grants=record.settings.grants,
-        sandbox=record.images[-1].role if record.images else "sandbox",
+        sandbox=sandbox,
         pictures=bool(described.get("cameras")),
         trusted=True,
     )

@@ -64,7 +64,7 @@ def replay(
 
     Raises CannotReplay, EngineGone, runner.startup.Cancelled; in each case no pair is left.
     """
-    info = replayer(record, recorded.described)
+    info = replayer(record, recorded.described, manifests)
     request = pair_request(manifests, "audit", slot.planned, info, False)
     spec = start_spec(record.attempt, slot, info)
     try:

@@ -15,10 +15,9 @@ from typing import Any
 from manifests.load import Manifests
 from manifests.records import AttemptRecord
 from runner.agents.base import Agent
-from runner.agents.registry import AgentRequest, Parameters, make_agent
+from runner.agents.registry import AgentRequest, Parameters
 from runner.attempt import AttemptView, Services, run_attempt
 from runner.audit.findings import Check, Finding, check, count, note, problem, skipped
-from runner.audit.recorded import slot
 from runner.audit.replays import SlotOf
 from runner.errors import AssayError
 from runner.halt import Halt
@@ -36,8 +35,8 @@ class Reruns:
     manifests: Manifests
     make_runtime: Callable[[Agent], Runtime]
     say: Callable[[str], None]
-    slot_of: SlotOf = slot
-    make_agent: Callable[[AgentRequest], Agent] = make_agent
+    slot_of: SlotOf
+    make_agent: Callable[[AgentRequest], Agent]
 
 
 def check_reruns(setting: Reruns, chosen: list[AttemptRecord], sampling: dict[str, Any]) -> Check:
