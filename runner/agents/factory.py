@@ -50,16 +50,18 @@ def _tools(context: AttemptContext, rules: Policy, sees: bool) -> Interface:
 INTERFACES: Mapping[str, MakeInterface] = {"code": _code, "tools": _tools}
 
 
-def model_agent(name: str, request: AgentRequest, model: Model, manner: Manner | None = None) -> ModelAgent:
-    """The agent ``name`` of a model. ``manner`` is found from what is known of the model unless it is given. Raises
-    BadInput."""
-    rules = policy()
+def model_agent(
+    name: str, request: AgentRequest, model: Model, manner: Manner | None = None, rules: Policy | None = None
+) -> ModelAgent:
+    """The agent ``name`` of a model. ``manner`` is found from what is known of the model unless it is given, ``rules``
+    are those of the policy file. Raises BadInput."""
+    rules = rules or policy()
     manner = manner or manner_of(model, rules)
     info = AgentInfo(
         name=name,
         kind="model",
         version=version("assay"),
-        digest=digest([PROTOCOL, vars(manner), files_digest(*_paths())]),
+        digest=digest([PROTOCOL, vars(manner), rules.model_dump(), files_digest(*_paths())]),
         level=_level(request),
         pictures=True,  # inputs at L0 comprise pictures; a program can read them where the model cannot
         model=request.model,

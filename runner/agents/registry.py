@@ -9,6 +9,7 @@ from typing import Any
 from runner.agents import baselines
 from runner.agents.base import Agent
 from runner.errors import BadInput
+from runner.models.limiter import Rates
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,7 @@ class AgentRequest:
     level: str | None = None
     grants: tuple[str, ...] | None = None
     parameters: Parameters = field(default_factory=lambda: Parameters())
+    rates: Rates = field(default_factory=Rates)  # of this start; no setting of the run
 
 
 @dataclass(frozen=True)
@@ -87,13 +89,14 @@ def _of_model(name: str, request: AgentRequest) -> Agent:
     from runner.models.open import open_model
 
     given = request.parameters
-    return model_agent(name, request, open_model(request.model, Sampling(**given.given())))
+    return model_agent(name, request, open_model(request.model, Sampling(**given.given()), request.rates))
 
 
 def _refuse_for_baseline(request: AgentRequest) -> None:
     if request.agent is not None and request.agent != request.model:
         raise BadInput(f"agent {request.agent!r}: the baseline {request.model} is its own agent; leave AGENT out")
-    for name, value in request.parameters.given().items():
+    given = request.parameters.given() | {name: value for name, value in asdict(request.rates).items() if value}
+    for name, value in given.items():
         raise BadInput(
             f"{name.replace('_', '-')} {value!r}: the baseline {request.model} calls no model; leave {name.upper()} out"
         )

@@ -1,0 +1,162 @@
+"""Model-written code in bubblewrap and in containers, the model behind HTTP: a real success, and misbehaving code."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from agents_launcher import A007, Played, chunks, program
+from model_server import Answer, ModelServer, Request, say
+
+from runner.agents.conversation import requests
+from runner.agents.model_agent import Manner
+from runner.agents.policy import policy
+
+RUNTIMES = [
+    pytest.param("bubblewrap", marks=pytest.mark.bubblewrap),
+    pytest.param("docker", marks=pytest.mark.docker),
+]
+KEY = "sk-proj-Zq81NotARealKey7733abcdef"
+OTHER = "another-secret-of-this-host-42"
+PARTS = 4
+
+
+def fenced(code: str) -> Answer:
+    return say(f"This is next.\n```python\n{code}\n```")
+
+
+def shown(request: Request) -> int:
+    """Pictures in the newest message."""
+    content = request.body["messages"][-1]["content"]
+    return sum(part["type"] == "image_url" for part in content) if isinstance(content, list) else 0
+
+
+def the_server_saw_what_is_stored(server: ModelServer, played: Played) -> None:
+    sent = [request.body["messages"] for request in server.calls]
+    assert sent == list(requests(played.entries, played.folder))
+    assert all(request.body.get("tools", []) == played.entries[0]["tools"] for request in server.calls)
+
+
+@pytest.mark.parametrize("runtime", RUNTIMES)
+@pytest.mark.parametrize("functions", [False, True], ids=["text", "functions"])
+def test_code_of_a_model_solves_a007_at_l0_with_pictures(tmp_path: Path, runtime: str, functions: bool) -> None:
+    """Every chunk is sent only when the picture of the last one has arrived: nothing else is looked at."""
+    codes = ["show(env.observe(pictures=['wide']).pictures[0])", *(program(part) for part in chunks(PARTS))]
+    sent = iter(codes)
+
+    def answer(request: Request) -> Answer:
+        assert shown(request) == (0 if len(request.body["messages"]) == 2 else 1)
+        code = next(sent)
+        return say(None, [("run_python", json.dumps({"code": code}))]) if functions else fenced(code)
+
+    with ModelServer(answer) as server:
+        played = Played(tmp_path, runtime, server, "code", Manner(functions, True), parameters={"stream": functions})
+        the_server_saw_what_is_stored(server, played)
+    record = played.record
+    assert (record.outcome, record.cause, record.environment_id, record.condition) == ("success", "goal_met", A007, 0)
+    assert (record.settings.level, record.settings.grants, record.runtime) == ("L0", (), runtime)
+    assert record.usage.model_calls == len(codes)
+    assert record.usage.images_sent == len(codes) - 1
+    assert record.evidence["models"] == ["scripted-2026-01-01"]
+    assert 800 <= record.actions <= 807
+    pictures = [item for item in record.artifacts if item.media_type == "image/png"]
+    assert len({item.sha256 for item in pictures}) == len(codes) - 1
+
+
+@pytest.mark.parametrize("runtime", RUNTIMES)
+@pytest.mark.parametrize("functions", [False, True], ids=["text", "functions"])
+def test_calls_of_a_model_solve_a007(tmp_path: Path, runtime: str, functions: bool) -> None:
+    steps = [{"actions": part.tolist(), "fields": ["joint_positions"]} for part in chunks(PARTS)]
+    sent = iter([("observe", {"pictures": [{"camera": "wide", "width": 128}]}), *(("step", step) for step in steps)])
+
+    def answer(request: Request) -> Answer:
+        name, arguments = next(sent)
+        if functions:
+            return say(None, [(name, json.dumps(arguments))])
+        return say(f"```json\n{json.dumps({'tool': name, 'arguments': arguments})}\n```")
+
+    with ModelServer(answer) as server:
+        played = Played(tmp_path, runtime, server, "tools", Manner(functions, True))
+        the_server_saw_what_is_stored(server, played)
+    assert (played.record.outcome, played.record.cause) == ("success", "goal_met")
+    assert played.record.usage.images_sent == 1
+
+
+MISBEHAVING = [
+    "x = 1\nfor _ in range(100): print('y' * (1 << 20))",
+    "print('kept', x)\nimport os\nfor _ in range(3):\n    os.fork()",
+    "import time\ntime.sleep(60)",
+    "while True:\n    try:\n        time.sleep(60)\n    except BaseException:\n        pass",
+    "import os\nos.kill(os.getpid(), 9)",
+    "big = b'x' * (1 << 34)",
+    "import os\nwhile True:\n    try:\n        os.fork()\n    except OSError:\n        pass",
+    "print('alive', env.observe().actions)",
+]
+
+
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_after_misbehaving_code_the_next_turn_works(tmp_path: Path, runtime: str) -> None:
+    rules = policy().model_copy(update={"code": policy().code.model_copy(update={"timeout_s": 2.0})})
+    script = [*(fenced(code) for code in MISBEHAVING), fenced("env.finish()")]
+    with ModelServer(script) as server:
+        played = Played(tmp_path, runtime, server, "code", Manner(False, True), rules=rules)
+        the_server_saw_what_is_stored(server, played)
+    told = played.outputs()[2:]
+    assert "bytes left out" in told[0]
+    assert len(told[0]) < 3 * rules.code.output_bytes
+    assert "kept 1" in told[1]
+    assert "status: timeout" in told[2]
+    assert "status: timeout" in told[3]
+    assert "fresh one" in told[3]
+    assert "status: killed" in told[4]
+    assert "status: memory" in told[5]
+    assert "status: timeout" in told[6] or "status: killed" in told[6]
+    assert "alive 0" in told[7]
+    assert (played.record.outcome, played.record.cause) == ("failure", "quit")
+
+
+LOOK = """
+import os, sys, glob
+print(dict(os.environ))
+for path in glob.glob('/proc/[0-9]*/environ') + glob.glob('/proc/[0-9]*/cmdline'):
+    try: print(open(path, 'rb').read())
+    except OSError as error: print(path, error.strerror)
+try:
+    import litellm
+except ImportError: print('no library')
+for root in sys.path: print(root, os.listdir(root) if os.path.isdir(root) else None)
+for base, folders, files in os.walk('/'):
+    if base.startswith(('/proc', '/sys')): folders[:] = []; continue
+    for name in files + folders:
+        if 'litellm' in name.lower() or name.endswith('.env'): print('found', base, name)
+show(env.observe(pictures=['wide']).pictures[0])
+"""
+
+
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_nothing_of_the_key_the_host_or_the_library_is_visible(
+    tmp_path: Path, runtime: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("CORPORATE_TOKEN", OTHER)
+    monkeypatch.setenv("SOME_SETTING", "of-this-host-only")
+    with ModelServer([fenced(LOOK), fenced("env.finish()")]) as server:
+        played = Played(tmp_path, runtime, server, "code", Manner(False, True))
+        headers = {name.lower(): value for name, value in server.calls[0].headers.items()}
+        assert headers["authorization"] == f"Bearer {KEY}"
+        said = "".join(played.outputs())
+        bodies = b"".join(request.raw for request in server.requests)
+    assert "no library" in said
+    assert "found" not in said
+    words = [KEY, KEY[8:24], OTHER, "of-this-host-only", "CORPORATE_TOKEN", server.url.split("//")[1].split("/")[0]]
+    words += [sys.prefix, os.environ["PATH"], "litellm/"]
+    assert [word for word in words if word in said] == []
+    assert [word for word in words[:5] if word.encode() in bodies] == []
+    for path in tmp_path.rglob("*"):
+        if path.is_file():
+            content = path.read_bytes()
+            assert [word for word in words[:5] if word.encode() in content] == [], path
+    assert not any(word in line for word in words[:5] for line in played.notes)
