@@ -1,7 +1,8 @@
 """Figures, their targets, and how a ratio is made of repeated measurements.
 
 Machines drift while they measure, so ours and raw are always measured in turn and compared pair by pair: the ratio is
-the median over the pairs, never the quotient of two numbers from different minutes.
+the median over the pairs, never the quotient of two numbers from different minutes. Only work that repeats exactly is
+summed from its least disturbed parts (:func:`composed`).
 """
 
 from __future__ import annotations
@@ -85,14 +86,15 @@ def composed(
     """A rate (``amount`` per second) of work that was timed in parts: ``ours[round][part]`` and ``raw[round][part]`` in
     seconds.
 
-    Each part's time is its median over the rounds, and the whole is their sum: a disturbance of some milliseconds costs
-    one sample of one part and not a whole round, while dear and cheap parts keep their weight. ``spread`` is over
-    whole rounds. Raises ValueError when the parts of the two sides differ.
+    Each part's time is its least over the rounds, and the whole is their sum. Rounds do the same work on the same
+    state, so whatever differs between them was added by the machine; a disturbance costs one sample of one part and not
+    a whole round, while dear and cheap parts keep their weight. ``spread`` is over whole rounds. Raises ValueError when
+    the parts of the two sides differ.
     """
     shapes = {(len(rounds), *{len(parts) for parts in rounds}) for rounds in (ours, raw)}
     if len(shapes) != 1 or not ours or not ours[0]:
         raise ValueError(f"figure {name}: ours and raw do not have the same rounds and parts")
-    our_s, raw_s = (sum(median(part) for part in zip(*rounds, strict=True)) for rounds in (ours, raw))
+    our_s, raw_s = (sum(min(part) for part in zip(*rounds, strict=True)) for rounds in (ours, raw))
     whole = [sum(b) / sum(a) for a, b in zip(ours, raw, strict=True)]
     spread = min(whole), max(whole)
     return Figure(name, unit, amount / our_s, amount / raw_s, raw_s / our_s, spread, len(ours), target, note)

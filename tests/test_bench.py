@@ -47,7 +47,7 @@ def test_what_was_not_measured_in_turn_is_not_compared(ours: list[float], raw: l
         paired("x", "s", ours, raw)
 
 
-def test_a_rate_of_parts_sums_the_medians_of_each_part() -> None:
+def test_a_rate_of_parts_sums_the_least_disturbed_time_of_each_part() -> None:
     # Three rounds of two parts; one part of one round was disturbed.
     ours = [[1.0, 3.0], [1.0, 3.0], [9.0, 3.0]]
     raw = [[0.8, 2.4], [0.8, 2.4], [0.8, 2.4]]
