@@ -28,6 +28,7 @@ KILLED_S = 10.0  # and then its thread ends, unless it hangs in a call of its ow
 STOP_REASONS = frozenset(
     ("finished", "wall_clock", "token_budget", "image_budget", "agent_exception", "sandbox_memory", "interrupted")
 )
+ENVIRONMENT_ONLY = "goal_met"  # an agent that ends with this claim has merely finished
 ARTIFACTS = {
     "actions": "actions.npy",
     "states": "states.npy",
@@ -113,7 +114,7 @@ class Supervisor:
         end = self.thread.end
         if end is None and not self.link.ended:
             return "wall_clock", "wall_clock", "the wall-clock limit was reached"
-        if end is None or end.cause is None:
+        if end is None or end.cause in (None, ENVIRONMENT_ONLY):
             return "finished", "quit", ""
         self._evidence |= end.evidence
         return end.cause, end.cause, end.text

@@ -104,8 +104,7 @@ def test_a_binding_violation_stands_whatever_the_agent_raises_afterwards(tmp_pat
     assert (record.cause, record.code) == ("violation", "LIMIT")
 
 
-def test_an_endless_loop_ends_at_the_deadline_with_nothing_left(tmp_path: Path) -> None:
-    # FIELD 9.
+def test_field_09_an_endless_loop_ends_at_the_deadline_with_nothing_left(tmp_path: Path) -> None:
     begun = time.monotonic()
     runtime = SliderRuntime()
     record = attempts(tmp_path, program("while True: pass"), runtime, wall_s=3.0, protocol="pass2", parameters=[{}])[0]
@@ -170,14 +169,12 @@ def test_a_budget_of_the_host_is_a_failure(tmp_path: Path) -> None:
     assert (record.outcome, record.code) == ("failure", "BUDGET")
 
 
-def test_an_unknown_cause_is_invalid_and_visible(tmp_path: Path) -> None:
-    # FIELD 5.
+def test_field_05_an_unknown_cause_is_invalid_and_visible(tmp_path: Path) -> None:
     (record,) = attempts(tmp_path, Scripted(lambda context: AgentEnd("gremlins", "nobody knows")))
     assert (record.outcome, record.cause, record.code) == ("invalid", "gremlins", "ERR")
 
 
-def test_a_start_that_fails_is_tried_again_in_the_same_slot(tmp_path: Path) -> None:
-    # FIELD 4.
+def test_field_04_a_start_that_fails_is_tried_again_in_the_same_slot(tmp_path: Path) -> None:
     runtime = SliderRuntime(broken_starts=1)
     (record,) = attempts(tmp_path, make_agent(AgentRequest("noop")), runtime)
     assert (record.outcome, runtime.opened) == ("failure", 2)
@@ -206,8 +203,7 @@ def test_three_starts_in_a_row_that_fail_stop_the_run(tmp_path: Path) -> None:
     assert len(made.store.attempts(run)) == 3
 
 
-def test_odd_text_of_an_agent_is_stored_and_scored(tmp_path: Path) -> None:
-    # FIELD 11.
+def test_field_11_odd_text_of_an_agent_is_stored(tmp_path: Path) -> None:
     def act(context: AttemptContext) -> AgentEnd:
         context.transcript({"reply": "a lone \ud800 surrogate and NUL \x00", "raw": b"\xff\xfe"})
         result = context.sandbox.execute("import os; os.write(1, b'\\xff\\xfe\\x00 SUCCESS')", 10.0)
@@ -221,8 +217,7 @@ def test_odd_text_of_an_agent_is_stored_and_scored(tmp_path: Path) -> None:
     assert "SUCCESS" in json.loads(lines[1])["stdout"]
 
 
-def test_an_agent_that_writes_success_everywhere_is_no_success(tmp_path: Path) -> None:
-    # FIELD 21.
+def test_field_21_an_agent_that_writes_success_everywhere_is_no_success(tmp_path: Path) -> None:
     text = "import os, sys\nfor fd in range(1, 20):\n  try: os.write(fd, b'SUCCESS goal_met')\n  except OSError: pass\n"
     (record,) = attempts(tmp_path, program(text + "print('SUCCESS', file=sys.stderr)"))
     assert record.outcome != "success"

@@ -67,8 +67,8 @@ def finished(home: Path) -> tuple[Store, Run, list[AttemptRow]]:
     return store, run, found
 
 
-def test_a_run_that_is_killed_twice_goes_on_and_reruns_nothing(tmp_path: Path) -> None:
-    # FIELD 6, and the interrupted rule: what began is closed as interrupted, never drawn again.
+def test_field_06_a_run_that_is_killed_twice_goes_on_and_reruns_nothing(tmp_path: Path) -> None:
+    # And the interrupted rule: what began is closed as interrupted, never drawn again.
     killed: set[str] = set()
 
     def can_be_killed() -> bool:
@@ -182,10 +182,9 @@ def test_other_images_under_the_same_run_are_refused_by_field(tmp_path: Path, im
         ({"protocol": "pass2"}, "protocol was single and is now pass2"),
     ],
 )
-def test_changed_settings_under_the_same_run_are_refused_by_field(
+def test_field_08_changed_settings_under_the_same_run_are_refused_by_field(
     tmp_path: Path, change: dict[str, object], field: str
 ) -> None:
-    # FIELD 8.
     options: dict[str, object] = {"agent": Scripted(fail, effort="high"), "protocol": "single", "parameters": [{}]}
     evaluation(tmp_path, **options).run()  # type: ignore[arg-type]
     with pytest.raises(BadInput, match=field) as caught:
@@ -204,8 +203,7 @@ def test_a_second_live_evaluation_of_the_same_run_is_refused(tmp_path: Path) -> 
     assert process.wait(60) == 130
 
 
-def test_ctrl_c_during_start_leaves_a_slot_that_the_next_start_takes_up(tmp_path: Path) -> None:
-    # FIELD 10.
+def test_field_10_ctrl_c_during_start_leaves_a_slot_that_the_next_start_takes_up(tmp_path: Path) -> None:
     process = start(tmp_path, "noop", parameters=[{}])
     wait(lambda: [row.state for row in rows(tmp_path)] == ["opened"])
     process.send_signal(signal.SIGINT)

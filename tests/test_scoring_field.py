@@ -40,7 +40,7 @@ def _bounds(estimate: dict[str, Any]) -> tuple[Any, float, float]:
     return estimate["value"], estimate["lower"], estimate["upper"]
 
 
-def test_field_1_a_task_with_four_infrastructure_faults_beside_one_with_four_successes() -> None:
+def test_field_01_a_task_with_four_infrastructure_faults_beside_one_with_four_successes() -> None:
     ledger = _attempts(PASS2, ["container_fault"] * 4) + _attempts(PASS2, ["goal_met"] * 4, "a/x/2", first=5)
     result = score(ledger, BOTH, PASS2, resamples=20)
     faulty, good = result["groups"]
@@ -54,13 +54,13 @@ def test_field_1_a_task_with_four_infrastructure_faults_beside_one_with_four_suc
     assert result["not_rankable"] == ["1 of 2 groups are partial"]
 
 
-def test_field_1_counts_faults_as_nothing_else_under_the_single_protocol() -> None:
+def test_field_01_counts_faults_as_nothing_else_under_the_single_protocol() -> None:
     ledger = _attempts(SINGLE, ["container_fault"] * 4) + _attempts(SINGLE, ["goal_met"] * 4, "a/x/2", first=5)
     result = score(ledger, BOTH, SINGLE, resamples=20)
     assert _bounds(result["headline"]["pass_at_1"]) == (None, 0.5, 1.0)
 
 
-def test_field_2_simulated_time_is_a_failure_and_wall_clock_is_not_under_the_single_protocol() -> None:
+def test_field_02_simulated_time_is_a_failure_and_wall_clock_is_not_under_the_single_protocol() -> None:
     simulated = score(_attempts(SINGLE, ["goal_met", *["simulated_time"] * 3]), ONE, SINGLE, resamples=20)
     assert _bounds(simulated["headline"]["pass_at_1"]) == (0.25, 0.25, 0.25)
     assert simulated["headline"]["pass_at_1"]["percent"] == "25.00"
@@ -69,26 +69,26 @@ def test_field_2_simulated_time_is_a_failure_and_wall_clock_is_not_under_the_sin
     assert wall["groups"][0]["invalid"] == [1, 2, 3]
 
 
-def test_field_2_wall_clock_takes_an_opportunity_under_pass2() -> None:
+def test_field_02_wall_clock_takes_an_opportunity_under_pass2() -> None:
     result = score(_attempts(PASS2, ["goal_met", *["wall_clock"] * 3]), ONE, PASS2, resamples=20)
     assert result["total"]["codes"] == {"TIME": 3}
     assert result["headline"]["pass_at_1"]["value"] == 0.25
     assert _bounds(result["headline"]["pass_at_2"]) == (None, 0.25, 1.0)
 
 
-def test_field_3_two_valid_of_four_conditions_leave_all_four_undefined() -> None:
+def test_field_03_two_valid_of_four_conditions_leave_all_four_undefined() -> None:
     result = score(_attempts(SINGLE, ["goal_met"] * 2), ONE, SINGLE, resamples=20)
     assert _bounds(result["total"]["metrics"]["all_four_at_1"]["pooled"]) == (None, 0.0, 1.0)
     assert result["groups"][0]["missing"] == [2, 3]
     assert result["total"]["tasks_solved"]["1"]["all"] == {"value": None, "lower": 0, "upper": 1}
 
 
-def test_field_3_a_failure_bounds_all_four_and_still_does_not_define_it() -> None:
+def test_field_03_a_failure_bounds_all_four_and_still_does_not_define_it() -> None:
     result = score(_attempts(SINGLE, ["goal_met", "quit"]), ONE, SINGLE, resamples=20)
     assert _bounds(result["total"]["metrics"]["all_four_at_1"]["pooled"]) == (None, 0.0, 0.0)
 
 
-def test_field_4_a_container_that_fails_before_the_agent_starts_gives_null_and_not_zero() -> None:
+def test_field_04_a_container_that_fails_before_the_agent_starts_gives_null_and_not_zero() -> None:
     ledger = _attempts(PASS2, ["container_fault"])
     due = next_due(ledger, PASS2)
     assert not due.due
@@ -100,7 +100,7 @@ def test_field_4_a_container_that_fails_before_the_agent_starts_gives_null_and_n
     assert result["attempts"][0]["status"] == "candidate"
 
 
-def test_field_5_an_unknown_cause_is_invalid_visible_and_counted() -> None:
+def test_field_05_an_unknown_cause_is_invalid_visible_and_counted() -> None:
     ledger = _attempts(PASS2, ["goal_met"] * 3)
     ledger.append(Attempt(4, "a/x/1", 3, "failure", cause="KeyError in adapter", code="QUIT"))
     result = score(ledger, ONE, PASS2, resamples=20)
@@ -113,7 +113,7 @@ def test_field_5_an_unknown_cause_is_invalid_visible_and_counted() -> None:
     assert not next_due([ledger[3]], PASS2).due
 
 
-def test_field_5_an_unknown_cause_after_the_scoring_window_is_still_counted() -> None:
+def test_field_05_an_unknown_cause_after_the_scoring_window_is_still_counted() -> None:
     ledger = [*_attempts(PASS2, ["goal_met"] * 4), Attempt(5, "a/x/1", 0, "invalid", cause="what")]
     result = score(ledger, ONE, PASS2, resamples=20)
     assert result["ledger"]["unknown_causes"] == [5]

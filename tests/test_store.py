@@ -40,8 +40,7 @@ def store(tmp_path: Path) -> Store:
     return Store(tmp_path)
 
 
-def test_twenty_processes_write_a_hundred_rows_each_to_a_fresh_file(tmp_path: Path) -> None:
-    # FIELD 14: no 'database is locked', exact count.
+def test_field_14_twenty_processes_write_a_hundred_rows_each_to_a_fresh_file(tmp_path: Path) -> None:
     writers = [
         subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), str(n)], stderr=subprocess.PIPE, text=True)
         for n in range(20)
@@ -81,7 +80,7 @@ def test_a_sequence_number_cannot_be_used_twice(store: Store) -> None:
 
 
 @pytest.mark.parametrize("zone", ["America/St_Johns", "Asia/Kathmandu"])
-def test_times_stay_aware_and_the_same_instant_on_a_host_that_is_not_on_utc(
+def test_field_15_times_stay_aware_and_the_same_instant_on_a_host_that_is_not_on_utc(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, zone: str
 ) -> None:
     monkeypatch.setenv("TZ", zone)
@@ -108,7 +107,7 @@ def test_a_naive_time_is_refused(store: Store) -> None:
         session.add(RunRow(id="x", name="x", created_at=datetime(2026, 1, 1), settings="{}"))
 
 
-def test_two_runs_of_the_same_second_have_distinct_ids(store: Store) -> None:
+def test_field_07_two_runs_of_the_same_second_have_distinct_ids(store: Store) -> None:
     ids = {store.create_run(f"r{n}", {"same": True}).id for n in range(20)}
     assert len(ids) == 20
 
@@ -241,7 +240,7 @@ def test_a_database_of_another_program_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("magic", "name"), [(0x6969, "NFS"), (0xFF534D42, "CIFS")])
-def test_a_network_file_system_is_refused(
+def test_field_14_a_network_file_system_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, magic: int, name: str
 ) -> None:
     monkeypatch.setattr("runner.store.database.filesystem_magic", lambda path: magic)
@@ -249,7 +248,7 @@ def test_a_network_file_system_is_refused(
         Store(tmp_path)
 
 
-def test_a_doubtful_file_system_is_warned_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_field_14_a_doubtful_file_system_is_warned_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("runner.store.database.filesystem_magic", lambda path: 0x65735546)
     with pytest.warns(UserWarning, match="FUSE"):
         Store(tmp_path)

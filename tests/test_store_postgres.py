@@ -6,18 +6,26 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from incident_board import LATE_FAULT, board, one_condition
+from leaderboard_records import QUIT
 from slider_runtime import Scripted, evaluation, fail
 from sqlalchemy import create_engine, text
 
+from manifests.demo import FOLDER
+from runner.imports.ledger import Source, import_ledger
+from runner.incidents import confirm, reject
+from runner.score import score_run
 from runner.store.database import Database, StoreError
 from runner.store.store import Store
 
 BINARIES = max(Path("/usr/lib/postgresql").glob("*/bin"), default=None)
+DEMO = FOLDER / "gpt-6-astra.csv"
 USER = "nobody"  # the server refuses to run as root
 
 
@@ -85,6 +93,71 @@ def test_writers_of_one_run_never_share_a_sequence_number(server: str, tmp_path:
         thread.join(60)
     assert [entry.sequence for entry in store.entries(run)] == list(range(1, 102))
     assert store.verify(run) is None
+
+
+RUNNER = """
+import sys
+from pathlib import Path
+from slider_runtime import Scripted, evaluation, fail
+made = evaluation(Path(sys.argv[1]), Scripted(fail), name=f"runner-{sys.argv[2]}", parameters=[{}])
+made.run()
+made.store.append(made.store.find_run("shared"), "opened",
+                  {"attempt": sys.argv[2], "environment_id": "e", "condition": 0})
+"""
+
+
+def test_field_14_eight_runners_on_one_store_give_exact_counts_and_no_lock_error(server: str, tmp_path: Path) -> None:
+    # The first to come makes the schema; each evaluates a run of its own, and all append to one ledger.
+    url = _database(server, "eight")
+    store = Store(tmp_path / "shared", url)
+    shared = store.create_run("shared", {})
+    tests = Path(__file__).parent
+    runners = [
+        subprocess.Popen(
+            [sys.executable, "-c", RUNNER, str(tmp_path / str(number)), str(number)],
+            env=os.environ | {"ASSAY_STORE": url, "PYTHONPATH": f"{tests.parent}:{tests}"},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for number in range(8)
+    ]
+    errors = [process.communicate(timeout=240)[1] for process in runners]
+    assert [process.returncode for process in runners] == [0] * 8, errors
+    assert sorted(run.name for run in store.runs()) == [*(f"runner-{number}" for number in range(8)), "shared"]
+    for run in store.runs():
+        assert store.verify(run) is None
+        assert store.leases(run) == []
+        if run.name != "shared":
+            assert [row.outcome for row in store.attempts(run)] == ["failure"] * 2
+            assert [entry.sequence for entry in store.entries(run)] == list(range(1, 8))
+    assert sorted(row.id for row in store.attempts(shared)) == [str(number) for number in range(8)]
+
+
+def _database(server: str, name: str) -> str:
+    """URL of another, empty database of the server."""
+    admin = create_engine(server, isolation_level="AUTOCOMMIT")
+    with admin.connect() as connection:
+        connection.execute(text(f"CREATE DATABASE {name}"))
+    admin.dispose()
+    return f"{server.rsplit('/', 1)[0]}/{name}"
+
+
+def test_decisions_imports_and_withdrawals_are_the_same_in_postgresql(server: str, tmp_path: Path) -> None:
+    manifests, who = board(tmp_path)
+    kept = []
+    for url in (None, server):
+        store = Store(tmp_path / str(url is None), url)
+        run = one_condition(store, "decided", LATE_FAULT, LATE_FAULT, QUIT)
+        confirm(store, run, 2, manifests, who, "the host lost power")
+        reject(store, run, 5, manifests, who, "the agent killed it", "quit")
+        demo, _ = import_ledger(store, DEMO, Source("demo", "reconstructed", "ep-100", "pass2"), manifests)
+        store.withdraw_run(demo, "me", "a test")
+        found = store.find_run("demo")
+        assert found is not None
+        assert found.withdrawn is not None
+        results = [score_run(store, store.find_run(name) or demo, manifests) for name in ("decided", "demo")]
+        kept.append([{**result, "run": None, "not_rankable": None} for result in results])
+    assert kept[0] == kept[1]
 
 
 def test_the_migrated_tables_are_those_of_the_program(server: str) -> None:
