@@ -20,13 +20,12 @@ from runner.runtimes.base import EngineGone, Runtime
 from runner.schedule import Schedule, Taken
 from runner.settings import Choices, check_same, run_settings
 from runner.startup import Cancelled, pair_request
+from runner.stops import Stops
 from runner.store.leases import RENEW_S, Owner
 from runner.store.scored import scored_attempt
 from runner.store.store import Run, Store
 from runner.submission.received import received
 from scoring.rules import Rules
-
-STARTS_IN_A_ROW = 3  # failed starts after which the machine, not the task, is at fault: more would only add candidates
 
 
 class Observer(Protocol):
@@ -45,7 +44,8 @@ class Observer(Protocol):
 
 @dataclass
 class Evaluation:
-    """What ``assay evaluate`` was asked for. ``make_runtime`` is called only when something is due."""
+    """What ``assay evaluate`` was asked for. ``make_runtime`` is called only when something is due. ``max_cost_usd`` is
+    a limit of this start and no setting of the run."""
 
     store: Store
     manifests: Manifests
@@ -58,13 +58,14 @@ class Evaluation:
     observer: Observer
     halt: Halt = field(default_factory=Halt)
     owner: Owner = field(default_factory=Owner.current)
+    max_cost_usd: float | None = None
 
     def __post_init__(self) -> None:
         if self.jobs < 1:
             raise BadInput(f"jobs {self.jobs}: give the number of attempts to run at once, 1 or more")
         self.views: list[AttemptView] = []  # attempts that are running now
         self.schedule: Schedule | None = None
-        self._failed_starts = 0
+        self._stops = Stops(self.manifests, self.max_cost_usd, lambda: [view.usage for view in list(self.views)])
         self._error: BaseException | None = None
         self._lock = threading.Lock()
 
@@ -151,7 +152,10 @@ class Evaluation:
         services = Services(
             self.store, run, self.owner, runtime, self.agent, self.manifests, self.halt, self.choices.gpus
         )
-        self.schedule = schedule = Schedule(self.planned, self.store.attempts(run), self._rules())
+        rows = self.store.attempts(run)
+        if self.max_cost_usd is not None:
+            self._stops.spent(AttemptRecord.model_validate_json(row.record) for row in rows if row.record is not None)
+        self.schedule = schedule = Schedule(self.planned, rows, self._rules())
         self.observer.begin(schedule, self.jobs)
         workers = [
             threading.Thread(target=self._worker, args=(services, schedule), name=f"job-{number}")
@@ -172,6 +176,11 @@ class Evaluation:
                 return
 
     def _attempt(self, services: Services, schedule: Schedule, taken: Taken) -> None:
+        try:
+            self._stops.before_opening()
+        except RunStopped:
+            schedule.left(taken.slot)
+            raise
         view = AttemptView(taken.slot, taken.ordinal)
         self.views.append(view)
         record: AttemptRecord | None = None
@@ -189,17 +198,7 @@ class Evaluation:
             self.views.remove(view)
             self.observer.closed(view, record)
         if record is not None:
-            self._count_start(record)
-
-    def _count_start(self, record: AttemptRecord) -> None:
-        with self._lock:
-            failed = record.incident == "candidate" and record.began_at is None
-            self._failed_starts = self._failed_starts + 1 if failed else 0
-            if self._failed_starts >= STARTS_IN_A_ROW:
-                raise RunStopped(
-                    f"{STARTS_IN_A_ROW} attempts in a row could not start, the last one: {record.text}: mend that, "
-                    "then run the same command"
-                )
+            self._stops.closed(record)
 
     def _stop(self, error: BaseException) -> None:
         """End the run for ``error``; the first one is what the user sees."""

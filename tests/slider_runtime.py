@@ -220,11 +220,14 @@ def planned(
 def evaluation(
     home: Path, agent: Agent, runtime: SliderRuntime | None = None, *, name: str = "test", jobs: int = 1, **options: Any
 ) -> Evaluation:
-    """An evaluation that is ready to run. ``options``: parameters, protocol and budgets."""
+    """An evaluation that is ready to run. ``options``: parameters, protocol, max_cost_usd and budgets."""
+    max_cost_usd = options.pop("max_cost_usd", None)
     choices = Choices("scripted", subset="smoke", tasks=TASK, protocol=options.pop("protocol", "pass2"))
     items = planned(options.pop("parameters", None), choices, agent, **options)
     made = runtime or SliderRuntime()
-    return Evaluation(Store(home), load(), choices, agent, items, name, jobs, lambda: made, Silent())
+    return Evaluation(
+        Store(home), load(), choices, agent, items, name, jobs, lambda: made, Silent(), max_cost_usd=max_cost_usd
+    )
 
 
 def main(home: str, jobs: str, agent: str, parameters: str = "null") -> int:

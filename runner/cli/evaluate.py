@@ -9,6 +9,7 @@ import click
 from runner.errors import AssayError, BadInput
 
 if TYPE_CHECKING:
+    from runner.agents.base import Agent
     from runner.evaluate import Evaluation
     from runner.store.store import Run
 
@@ -36,6 +37,9 @@ INTERRUPTED = 130
 @click.option("--temperature", type=float, help="Of a model.")
 @click.option("--effort", help="Reasoning effort of a model.")
 @click.option("--base-url", help="Address of a model's API.")
+@click.option("--rpm", type=int, help="Requests a minute that the provider allows; shared by all jobs.")
+@click.option("--tpm", type=int, help="Tokens a minute that the provider allows; shared by all jobs.")
+@click.option("--max-cost", type=float, help="US dollars after which a run opens no attempt; the same command goes on.")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True)
 @click.option("--gpus", is_flag=True, help="Ask the Engine for GPUs.")
 def command(model: str | None, form: str, **options: Any) -> int:
@@ -81,13 +85,16 @@ def _prepare(model: str, options: dict[str, Any]) -> tuple[Evaluation, Any]:
     from runner.agents.registry import AgentRequest, Parameters, make_agent
     from runner.cli.common import console, open_store
     from runner.evaluate import Evaluation
+    from runner.models.limiter import Rates
     from runner.plan import plan
     from runner.progress import Progress
     from runner.settings import Choices, default_name
 
     parameters = Parameters(options["temperature"], options["effort"], options["base_url"])
     grants = _split(options["grants"])
-    agent = make_agent(AgentRequest(model, options["agent"], options["level"], grants, parameters))
+    rates = Rates(options["rpm"], options["tpm"])
+    agent = make_agent(AgentRequest(model, options["agent"], options["level"], grants, parameters, rates))
+    _check_cost(options["max_cost"], agent)
     choices = Choices(
         model=model,
         board=options["board"],
@@ -119,7 +126,18 @@ def _prepare(model: str, options: dict[str, Any]) -> tuple[Evaluation, Any]:
         progress.say(f"runtime {runtime.facts.why}")
         return runtime
 
-    evaluation = Evaluation(store, manifests, choices, agent, planned, name, options["jobs"], make_runtime, progress)
+    evaluation = Evaluation(
+        store,
+        manifests,
+        choices,
+        agent,
+        planned,
+        name,
+        options["jobs"],
+        make_runtime,
+        progress,
+        max_cost_usd=options["max_cost"],
+    )
     _announce(evaluation, progress)
     return evaluation, progress
 
@@ -136,6 +154,22 @@ def _check(options: dict[str, Any]) -> None:
         raise BadInput(f"jobs {options['jobs']}: give the number of attempts to run at once, 1 or more")
     if options["seed"] < 0:
         raise BadInput(f"seed {options['seed']}: give a base seed from 0")
+
+
+def _check_cost(max_cost: float | None, agent: Agent) -> None:
+    """A limit that cannot hold is refused instead of kept in silence."""
+    if max_cost is None:
+        return
+    if not max_cost > 0:
+        raise BadInput(f"max-cost {max_cost:g}: give US dollars above 0")
+    model = getattr(agent, "model", None)
+    if model is None:
+        raise BadInput(f"max-cost {max_cost:g}: the baseline {agent.info.name} calls no model; leave MAX_COST out")
+    if not model.priced:
+        raise BadInput(
+            f"max-cost {max_cost:g}: the price of {model.name} is unknown, so that its cost cannot be limited; leave "
+            "MAX_COST out"
+        )
 
 
 def _announce(evaluation: Evaluation, progress: Any) -> None:

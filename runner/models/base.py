@@ -2,7 +2,7 @@
 
 An agent that calls a model is written against this module only::
 
-    model = open_model(request)                  # runner.models.open: once per run, shared by parallel attempts
+    model = open_model(name, sampling, rates)    # runner.models.open: once per run, shared by parallel attempts
     client = model.client(allowance)             # once per attempt
     try:
         reply = client.complete(messages, tools=TOOLS, deadline=context.deadline, cancel=context.stop)
@@ -156,7 +156,9 @@ class ModelClient(Protocol):
 class Model(Protocol):
     """One model of a run, shared by its attempts: rate limit, price, connection."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """As litellm calls it: ``provider/model``."""
 
     @property
     def context_tokens(self) -> int | None:
@@ -170,10 +172,14 @@ class Model(Protocol):
     def calls_functions(self) -> bool | None:
         """Whether the model takes tool schemas; None when unknown."""
 
+    @property
+    def priced(self) -> bool:
+        """Whether the price is known: without one a limit on cost cannot hold."""
+
     def client(self, allowance: Allowance) -> ModelClient: ...
 
     def preflight(self) -> str | None:
-        """Check key and model name before the first attempt; returns what the check could not tell, if anything.
+        """Check key, model name and parameters with one small request before the first attempt; one line for the user.
         Raises BadInput (key missing or refused, model unknown) or RunStopped (nothing answers)."""
 
     def close(self) -> None: ...

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import importlib.util
+import json
 import logging
 import os
 import threading
@@ -17,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from runner.errors import BadInput
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 KEPT = ("LITELLM_PROXY_API_KEY", "LITELLM_PROXY_API_BASE")  # the names under which users give a key for litellm's proxy
 # No .env file is read, and prices are those of the locked version instead of what a download says today.
 SETTINGS = {"LITELLM_MODE": "PRODUCTION", "LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_LOG": "CRITICAL"}
+
+PRICES = "model_prices_and_context_window_backup.json"  # the table that litellm uses when it may not fetch one
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,22 @@ def require() -> None:
 
 
 @cache
+def price_row(name: str) -> dict[str, Any]:
+    """The row of litellm's price table for ``provider/model``, {} when there is none. Read from the installed package:
+    what an agent has to know of a model before it starts should not wait for an import of seconds."""
+    require()
+    spec = importlib.util.find_spec("litellm")
+    assert spec is not None
+    assert spec.origin is not None
+    table = json.loads(Path(spec.origin).with_name(PRICES).read_bytes())
+    provider, _, model = name.rpartition("/") if name.count("/") < 2 else name.partition("/")
+    row = table.get(name)
+    if row is None and (row := table.get(model)) is not None and row.get("litellm_provider") != provider:
+        row = None
+    return dict(row or {})
+
+
+@cache
 def library() -> Library:
     """The library of this process; the first call starts the import."""
     require()
@@ -85,6 +105,7 @@ class Library:
         for name in [name for name in os.environ if name.startswith("LITELLM_") and name not in KEPT]:
             del os.environ[name]  # of another tool of the user; they change requests and log them
         os.environ.update(SETTINGS)
+        warnings.filterwarnings("ignore", module=r"(litellm|pydantic)\..*")
         collecting = gc.isenabled()
         gc.disable()  # a quarter of the import is the collector's, which finds nothing
         try:
@@ -106,7 +127,6 @@ class Library:
         for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "httpx", "httpx2", "httpcore", "openai"):
             logger = logging.getLogger(name)
             logger.handlers, logger.propagate, logger.disabled = [logging.NullHandler()], False, True
-        warnings.filterwarnings("ignore", module=r"(litellm|pydantic)\..*")
         self._litellm = litellm
 
     def get(self) -> Any:
@@ -131,16 +151,6 @@ class Library:
             ) from None
         return str(model), str(provider)
 
-    def entry(self, name: str) -> dict[str, Any]:
-        """The row of the price table, {} when there is none."""
-        model, provider = self.provider(name)
-        table = self.get().model_cost
-        for key in (name, f"{provider}/{model}", model):
-            row = table.get(key)
-            if row is not None and (key != model or row.get("litellm_provider") in (None, provider)):
-                return dict(row)
-        return {}
-
     def takes(self, name: str) -> tuple[str, ...] | None:
         """OpenAI parameters that a model takes, None when unknown."""
         model, provider = self.provider(name)
@@ -149,7 +159,7 @@ class Library:
 
     def cost(self, name: str, usage: Mapping[str, Any]) -> float | None:
         """Price in US dollars of a call with this usage (OpenAI form), cached input priced once; None when unknown."""
-        if self.entry(name).get("input_cost_per_token") is None:
+        if price_row(name).get("input_cost_per_token") is None:
             return None
         litellm = self.get()
         try:

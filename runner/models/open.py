@@ -15,7 +15,7 @@ from manifests.load import load
 from runner.errors import BadInput, RunStopped
 from runner.models.base import Allowance, ModelFault, Sampling
 from runner.models.client import Client, Link
-from runner.models.library import Library, library
+from runner.models.library import Library, library, price_row
 from runner.models.limiter import Rates, limiter_of
 from runner.models.redact import Redactor
 
@@ -42,7 +42,7 @@ def open_model(
 
 @dataclass(frozen=True)
 class OpenedModel:
-    """A :class:`~runner.models.base.Model`. Its properties wait for litellm's import."""
+    """A :class:`~runner.models.base.Model`. Only a check and a call wait for litellm's import."""
 
     name: str
     sampling: Sampling
@@ -52,7 +52,7 @@ class OpenedModel:
 
     @property
     def context_tokens(self) -> int | None:
-        entry = self._library.entry(self.name)
+        entry = price_row(self.name)
         found = entry.get("max_input_tokens") or entry.get("max_tokens")
         return found if isinstance(found, int) else None
 
@@ -66,8 +66,7 @@ class OpenedModel:
 
     @property
     def priced(self) -> bool:
-        """Whether litellm's table has a price: without one a limit on cost cannot hold."""
-        return self._library.entry(self.name).get("input_cost_per_token") is not None
+        return price_row(self.name).get("input_cost_per_token") is not None
 
     def client(self, allowance: Allowance) -> Client:
         return Client(self._link, allowance)
@@ -99,7 +98,7 @@ class OpenedModel:
         """Nothing is held open for one model: connections belong to the process."""
 
     def _supports(self, what: str) -> bool | None:
-        entry = self._library.entry(self.name)
+        entry = price_row(self.name)
         return bool(entry.get(what)) if entry else None
 
     @cached_property
