@@ -193,7 +193,7 @@ def _without_pictures(item: Item) -> Message | None:
 def _expand(item: Item) -> Message:
     urls = {picture.name: picture for picture in item.pictures}
     parts = [
-        {**part, "image_url": {**part["image_url"], "url": urls[part["image_url"]["url"]].url()}}
+        {**part, "image_url": {**part["image_url"], "url": urls[part["image_url"]["url"]].url}}
         if part.get("type") == "image_url"
         else part
         for part in item.message["content"]

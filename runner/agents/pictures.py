@@ -12,6 +12,7 @@ import hashlib
 import struct
 import zlib
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
@@ -44,7 +45,9 @@ class Picture:
         """As it stands in a stored message, named by its artifact."""
         return {"type": "image_url", "image_url": {"url": self.name}}
 
+    @cached_property
     def url(self) -> str:
+        """As it is sent, with every request anew."""
         return f"data:image/png;base64,{base64.b64encode(self.data).decode('ascii')}"
 
 
