@@ -77,14 +77,15 @@ class Silent:
     def closed(self, view: Any, record: Any) -> None: ...
 
 
-def _attempts(seeds: int) -> list[Figure]:
-    """Eight attempts of A007 for each base seed: every condition fails twice."""
+def _attempts(runs: int) -> list[Figure]:
+    """Eight attempts of A007 in each run: every condition fails twice."""
     agent, manifests = make_agent(AgentRequest("noop")), load()
+    choices = Choices(model="noop", subset="smoke", tasks=A007)
+    planned = plan(manifests, choices, agent.info)
     raw: dict[str, list[float]] = {"pair": [], "environment": [], "sandbox": [], "empty": []}
     with opened("docker") as runtime:
         script = _script(runtime)
-        slot = _slot(0)
-        spec = start_spec("bench", slot, agent.info)
+        spec = start_spec("bench", Slot(planned[0], planned[0].conditions[0]), agent.info)
 
         def before() -> None:
             raw["empty"].append(script.empty())
@@ -97,12 +98,11 @@ def _attempts(seeds: int) -> list[Figure]:
         for seconds in raw.values():
             seconds.clear()
         with tempfile.TemporaryDirectory(prefix="assay-bench-") as home:
-            for seed in range(seeds):
-                choices = _choices(seed)
-                planned = plan(manifests, choices, agent.info)
-                store = Store(Path(home))
-                Evaluation(store, manifests, choices, agent, planned, f"s{seed}", 1, lambda: watch, Silent()).run()
-                store.close()
+            store = Store(Path(home))
+            for number in range(runs):
+                name = f"run-{number}"
+                Evaluation(store, manifests, choices, agent, planned, name, 1, lambda: watch, Silent()).run()
+            store.close()
         script.close()
     ours = [1e3 * value for value in watch.seconds]
     against = {name: [1e3 * value for value in seconds] for name, seconds in raw.items()}
@@ -144,12 +144,3 @@ def _script(runtime: Runtime) -> RawScript:
         entry_points(wanted).engine_module,
         int(api.info()["NCPU"]),
     )
-
-
-def _choices(seed: int) -> Choices:
-    return Choices(model="noop", subset="smoke", tasks=A007, seed=seed)
-
-
-def _slot(seed: int) -> Slot:
-    planned = plan(load(), _choices(seed), make_agent(AgentRequest("noop")).info)[0]
-    return Slot(planned, planned.conditions[0])
