@@ -41,7 +41,7 @@ class Watched:
     bodies: np.ndarray
     start: np.ndarray  # (n, 3) centres
     axes: np.ndarray  # (n, 9) orientations
-    trees: np.ndarray  # kinematic trees of the bodies that can move
+    trees: list[int]  # kinematic trees of the bodies that can move
     round: bool
     asleep: bool = False
     moved: Moved | None = None
@@ -63,7 +63,7 @@ class Evaluator:
         self._struck = 0
         self._misfires = 0
         self.limits = Limits(plant, self._value, self._violate)
-        self._asleep = plant.data.tree_asleep
+        self._asleep = memoryview(plant.data.tree_asleep)
         task = self._scene.task
         names = [item.element for item in task.required] + list(task.protected)
         names += [step.element for item in task.required for step in item.after if step.event in ("toppled", "cleared")]
@@ -75,7 +75,7 @@ class Evaluator:
         ids = np.array([self._plant.model.body(body).id for body in built.bodies])
         ball = getattr(element, "shape", "") in ("ball", "sphere", "cylinder")
         trees = self._plant.model.body_treeid[ids]
-        return Watched(built, ids, data.xpos[ids].copy(), data.xmat[ids].copy(), trees[trees >= 0], ball)
+        return Watched(built, ids, data.xpos[ids].copy(), data.xmat[ids].copy(), trees[trees >= 0].tolist(), ball)
 
     def tick(self) -> None:
         """Judge the control step that has just passed; the first violation binds, a success is latched."""
@@ -104,14 +104,15 @@ class Evaluator:
         for item in self._plant.projectiles:
             if item.status != WAITING:
                 continue
-            if item.position[0] > self._value["L-21"]:
-                self._violate("L-21", f"projectile {item.index + 1}", float(item.position[0]))
-            if item.position[2] < self._value["L-60"]:
-                self._violate("L-60", f"projectile {item.index + 1}", float(item.position[2]))
+            x, _, z = item.position[:3].tolist()
+            if x > self._value["L-21"]:
+                self._violate("L-21", f"projectile {item.index + 1}", x)
+            if z < self._value["L-60"]:
+                self._violate("L-60", f"projectile {item.index + 1}", z)
 
     def _moved(self, item: Watched) -> Moved:
         """How far an element has come. Bodies that sleep have not moved since, so the last answer stands."""
-        asleep = bool((self._asleep[item.trees] >= 0).all())
+        asleep = all(self._asleep[tree] >= 0 for tree in item.trees)
         if asleep and item.asleep and item.moved is not None:
             return item.moved
         data, item.asleep = self._plant.data, asleep

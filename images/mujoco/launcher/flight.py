@@ -120,10 +120,12 @@ class Flight:
 
     def _scan(self) -> None:
         """Which elements launched projectiles touch at this instant; each element once per shot."""
-        contacts = self._data.contact.geom
-        if not len(contacts):
+        if not self._data.ncon:
             return
-        owner = self._projectile_of[contacts]
+        contacts = self._data.contact.geom
+        owner = self._projectile_of.take(contacts)
+        if owner.max() < 0:
+            return
         for row in np.nonzero((owner >= 0).any(axis=1))[0].tolist():
             first, second = contacts[row].tolist()
             item = self.projectiles[int(owner[row].max())]

@@ -28,20 +28,28 @@ class Pane:
     idle: np.ndarray  # (projectiles,) s since its last force
     rgba: np.ndarray
     pattern: int  # seed of cells and burst
+    loaded: bool = False  # whether some impulse is not zero
     peak: float = 0.0  # largest impulse of one contact so far (N s)
     broken: float | None = None
 
     def load(self) -> bool:
         """Add one physics step's force to the impulses; True when the threshold is reached."""
-        force = np.abs(self.force)
-        if not force.any():
-            self.idle += g.PHYSICS_DT
-            self.impulse[self.idle > CONTACT_BREAK_S] = 0.0
+        if not np.count_nonzero(self.force):
+            if self.loaded:
+                self.idle += g.PHYSICS_DT
+                self.impulse[self.idle > CONTACT_BREAK_S] = 0.0
+                self.loaded = bool(self.impulse.any())
             return False
+        self.loaded, force = True, np.abs(self.force)
         self.idle = np.where(force > 0, 0.0, self.idle + g.PHYSICS_DT)
         self.impulse += force * g.PHYSICS_DT
         self.peak = max(self.peak, float(self.impulse.max()))
         return self.peak >= self.threshold
+
+    def look(self, model: Any, *, broken: bool) -> None:
+        """Show the shards or the sheet."""
+        model.geom_rgba[self.sheet] = 0.0 if broken else self.rgba
+        model.geom_rgba[self.shards] = self.rgba if broken else 0.0
 
     def fracture(self, model: Any, data: Any, blow: np.ndarray) -> None:
         """Take the sheet away and let the shards go in the direction of ``blow`` (3,), a velocity in the world.
@@ -52,9 +60,8 @@ class Pane:
         model.geom_contype[self.sheet] = model.geom_conaffinity[self.sheet] = 0
         bodies = model.geom_bodyid[self.shards]  # the broad phase looks at the bodies' bits
         model.body_contype[bodies], model.body_conaffinity[bodies] = 1, 33
-        model.geom_rgba[self.sheet] = 0.0
         model.geom_contype[self.shards], model.geom_conaffinity[self.shards] = 1, 33
-        model.geom_rgba[self.shards] = self.rgba
+        self.look(model, broken=True)
         count, rng = len(self.shards), np.random.default_rng(self.pattern)
         normal = data.geom_xmat[self.sheet].reshape(3, 3)[:, 0]
         along = normal * np.copysign(BURST_SPEED, normal @ blow)

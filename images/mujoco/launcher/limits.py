@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from operator import gt, lt
 from typing import Any, Protocol
 
 import numpy as np
@@ -27,17 +28,20 @@ class Limits:
     def __init__(self, plant: Plant, value: dict[str, Any], violate: Violate) -> None:
         self._plant, self._violate = plant, violate
         first = int(plant.addresses(["left_joint1"])[0][0])
-        self._position = plant.data.qpos[first : first + ARM_DOFS]
+        self._position = memoryview(plant.data.qpos)[first : first + ARM_DOFS]
         free = [np.inf, np.inf]  # fingers
         self._slack = float(value["L-33"])
         self._speed_limit = np.array([*value["L-32"], *free] * 2)
         low, high = np.array(g.JOINT_LIMITS).T
-        self._low = np.array([*(low - self._slack), *np.negative(free)] * 2)
-        self._high = np.array([*(high + self._slack), *free] * 2)
+        self._low = [*(low - self._slack).tolist(), -np.inf, -np.inf] * 2
+        self._high = [*(high + self._slack).tolist(), *free] * 2
         arm = [value["L-41"]] * len(BODIES) + [value["L-42"]] * len(FINGERS)
         forces = np.full((CONTACTS, 3), np.inf)  # only the normal component, the first, is limited
         forces[:, 0] = [*arm, *arm, value["L-40"]]
-        self._sensor_limit = np.concatenate([forces.ravel(), [value["L-50"]] * 2])
+        sensors = np.concatenate([forces.ravel(), [value["L-50"]] * 2])
+        self._sample_limit = np.concatenate([self._speed_limit, sensors])
+        self._size = np.empty_like(plant.samples)
+        self._beyond = np.empty(plant.samples.shape, dtype=bool)
         self.parts = [f"{arm} {part}" for arm in g.ARMS for part in BODIES + FINGERS] + ["both arms"]
         self._azimuth = math.radians(value["L-30"])
         self._elevation_low, self._elevation_high = (math.radians(angle) for angle in value["L-31"])
@@ -54,9 +58,11 @@ class Limits:
 
     def _check_samples(self) -> None:
         """Joint speeds and contacts; the earliest excess counts."""
-        speeds = np.abs(self._plant.speed_log) > self._speed_limit
-        contacts = np.abs(self._plant.sensor_log) > self._sensor_limit
-        fast, hard = _first(speeds), _first(contacts)
+        np.abs(self._plant.samples, out=self._size)
+        np.greater(self._size, self._sample_limit, out=self._beyond)
+        if not np.count_nonzero(self._beyond):
+            return
+        fast, hard = _first(self._beyond[:, :ARM_DOFS]), _first(self._beyond[:, ARM_DOFS:])
         if fast is not None and (hard is None or fast[0] <= hard[0]):
             step, column = fast
             value, limit = abs(float(self._plant.speed_log[step, column])), float(self._speed_limit[column])
@@ -75,10 +81,11 @@ class Limits:
 
     def _check_positions(self) -> None:
         position = self._position
-        if ((position < self._low) | (position > self._high)).any():
-            beyond = np.maximum(self._low - position, position - self._high)
-            column = int(beyond.argmax())
-            self._violate("L-33", _joint(column), float(beyond[column]) + self._slack)
+        if any(map(lt, position, self._low)) or any(map(gt, position, self._high)):
+            limits = zip(self._low, position, self._high, strict=True)
+            beyond = [max(low - angle, angle - high) for low, angle, high in limits]
+            worst = max(beyond)
+            self._violate("L-33", _joint(beyond.index(worst)), worst + self._slack)
 
     def _time(self, step: int) -> float:
         return self._plant.time - (g.SUBSTEPS - 1 - step) * g.PHYSICS_DT
