@@ -15,15 +15,21 @@ import pytest
 if "leaderboard" not in os.environ.get("ASSAY_REQUIRE", ""):
     pytest.importorskip("streamlit", reason="left out, needs streamlit: `make test-leaderboard` installs it")
 
+from incident_board import board
 from leaderboard_records import FAULT, QUIT, RULE, SUCCESS, twice, write_run
 from streamlit.testing.v1 import AppTest
 
 from leaderboard.app import __file__ as APP
+from manifests.demo import FOLDER
 from manifests.load import load
 from manifests.records import Usage
+from runner.imports.ledger import Source, import_ledger
+from runner.incidents import confirm, reject, reviewer
 from runner.score import score_run
 from runner.store.leases import Owner
 from runner.store.store import Store
+
+DEMO = FOLDER / "gpt-6-astra.csv"
 
 
 @pytest.fixture
@@ -259,17 +265,61 @@ def test_unknown_usage_is_unknown_and_not_zero(store: Store) -> None:
     )
 
 
-def test_a_rejected_incident_shows_its_ruling_and_what_was_recorded(store: Store) -> None:
+def test_a_rejected_incident_shows_its_ruling_and_what_was_recorded(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    manifests, who = board(tmp_path)
+    monkeypatch.setattr("leaderboard.source.load", lambda: manifests)
     run = write_run(store, "r", twice(FAULT))
     attempt = store.attempts(run)[0]
-    store.append(run, "decision", {"attempt": attempt.id, "decision": "rejected"})
-    ruling = {"outcome": "failure", "cause": "quit", "code": "QUIT", "reason": "the agent killed it"}
-    store.append(run, "ruled", {"attempt": attempt.id, **ruling})
+    confirm(store, run, attempt.sequence, manifests, reviewer("the lab", None, manifests), "please exclude it")
+    reject(store, run, attempt.sequence, manifests, who, "the agent killed it", "quit")
     page = words(visit(run="r", attempt=attempt.sequence))
     assert "Outcome ✕ failure" in page
     assert "infrastructure fault claimed and rejected" in page
     assert "invalid, container_fault, ERR" in page
+    assert "rejected by the board (ledger entry" in page
     assert "the agent killed it" in page
+    assert "Proposal, does not bind confirmed by the lab" in page
+
+
+def test_a_withdrawn_run_stands_apart_with_its_reason(store: Store) -> None:
+    run = write_run(store, "r", twice(SUCCESS), subset="ep-launch")
+    store.withdraw_run(run, "the lab", "the wrong checkpoint")
+    (line,) = lines(visit(), "Withdrawn")
+    assert line.startswith("– noop withdrawn r no rank: withdrawn ")
+    assert "by the lab: the wrong checkpoint" in line
+    page = words(visit(run="r"))
+    assert "This run has no rank. withdrawn " in page
+    assert "by the lab: the wrong checkpoint" in page
+
+
+@pytest.mark.parametrize("kind", ["published", "reconstructed", "external"])
+def test_attempts_made_elsewhere_are_marked_so_and_have_no_rank(store: Store, kind: str) -> None:
+    import_ledger(store, DEMO, Source("gpt-6-astra", kind, "ep-100", "pass2", "GPT-6-Astra"), load())
+    (line,) = lines(visit(), "Complete, without a rank")
+    assert line.startswith(f"– GPT-6-Astra {kind} gpt-6-astra no rank: {kind}: ")
+    assert "19.94 %" in line
+    assert "elsewhere not official" in line
+    page = words(visit(run="gpt-6-astra"))
+    assert f"GPT-6-Astra {kind}" in page
+    assert "846 attempts at the tasks of the selection: 736 scored, 69 excluded, 41 extra." in page
+    attempt = words(visit(run="gpt-6-astra", attempt=12))
+    assert "This attempt was made elsewhere." in attempt
+    assert "There is no record of it, only what its file says." in attempt
+
+
+def test_a_stale_score_is_marked(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_run(store, "r", twice(SUCCESS))
+    found = load()
+    engine = found.engines["mujoco"].model_copy(update={"evaluator": 2})
+    raised = replace(found, engines={**found.engines, "mujoco": engine})
+    monkeypatch.setattr("leaderboard.source.load", lambda: raised)
+    text = "stale: the version of the evaluator of mujoco was 1 and is now 2"
+    assert text in words(visit())
+    page = words(visit(run="r"))
+    assert "noop stale" in page
+    assert text in page
 
 
 def test_an_attempt_without_a_record_says_where_it_stands(store: Store) -> None:
