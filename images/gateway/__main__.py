@@ -9,7 +9,8 @@ import signal
 import sys
 from typing import cast
 
-from images.gateway.episode import Engine, Episode
+from images.gateway.engine import Engine
+from images.gateway.episode import Episode
 from images.gateway.host import Host, claim_stdout
 from images.gateway.server import bind
 

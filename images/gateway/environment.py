@@ -132,6 +132,10 @@ class Environment(Protocol):
     def state(self) -> np.ndarray:
         """Compact state for recording, enough to render this instant later (float32 is enough)."""
 
+    def redraw(self, state: np.ndarray, camera: str, width: int, height: int, *, shadows: bool) -> np.ndarray:
+        """As ``render``, of a state that ``state`` gave in another process of the same specification. Called only in
+        an environment that never steps, in any order of time. Without ``shadows`` it may leave out costly light."""
+
     def digest(self) -> str:
         """SHA-256 over the exact dynamic state."""
 

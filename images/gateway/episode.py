@@ -4,40 +4,26 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import os
-import platform
 import socket
 import sys
 import traceback
 from collections.abc import Mapping
 from dataclasses import asdict
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from images.client.wire import Attachment, Frame
-from images.gateway.environment import Environment, PhysicsSanityError
+from images.gateway.engine import EXIT_FAULT, Engine, fault_header, platform_fingerprint, probe_pictures
+from images.gateway.environment import PhysicsSanityError
 from images.gateway.host import Host
 from images.gateway.plain import plain
-from images.gateway.requests import MIN_PICTURE_SIDE, RequestError
+from images.gateway.replay import Replay
+from images.gateway.requests import RequestError
 from images.gateway.server import Server
 from images.gateway.session import Session
 from images.gateway.spec import Spec, parse_spec
 
-EXIT_FAULT = 3
 BROKEN = {"ok": False, "error": {"kind": "ended", "text": "the environment failed; the attempt is over"}}
-CPU_FLAGS = ("sse4_2", "avx", "avx2", "fma", "avx512f", "avx512dq", "avx512bw", "avx512vl", "asimd", "sve")
-
-
-class Engine(Protocol):
-    """What an engine's module offers."""
-
-    NAME: str
-
-    def fingerprint(self) -> dict[str, Any]:
-        """Engine version and GL backend (``gl``, None without one)."""
-
-    def create(self, spec: dict[str, Any]) -> Environment:
-        """The environment of a ``start`` frame's specification, initialized."""
 
 
 class Episode:
@@ -52,11 +38,13 @@ class Episode:
 
     def run(self) -> int:
         self._host.send({"op": "hello", "engine": self._engine.NAME, "fingerprint": plain(self._fingerprint)})
-        raw = self._host.start()
-        if self._host.gone:
+        first = self._host.start()
+        if first is None or self._host.gone:
             return 0
+        if first["op"] == "replay":
+            return Replay(self._engine, self._host, self._fingerprint.get("gl")).run(first.get("spec"))
         try:
-            self._session = session = self._create(parse_spec(raw))
+            self._session = session = self._create(parse_spec(first.get("spec")))
         except Exception as error:
             self._fault("physics_sanity" if isinstance(error, PhysicsSanityError) else "initialization_error", error)
             return EXIT_FAULT
@@ -73,7 +61,7 @@ class Episode:
 
     def _create(self, spec: Spec) -> Session:
         environment = self._engine.create(spec.raw)
-        pictures = self._probe_pictures(environment) if spec.pictures else None
+        pictures = probe_pictures(environment, self._fingerprint.get("gl")) if spec.pictures else None
         session = Session(environment, spec, self._host)
         self._host.send(
             {
@@ -85,14 +73,6 @@ class Episode:
             }
         )
         return session
-
-    def _probe_pictures(self, environment: Environment) -> str:
-        """The name of the picture backend, after one picture that is not all black: many drivers fail like that."""
-        for camera in environment.cameras()[:1]:
-            height = max(MIN_PICTURE_SIDE, round(64 * camera.height / camera.width))
-            if not environment.render(camera.name, 64, height).any():
-                raise RuntimeError(f"camera {camera.name} shows only black: the GL backend does not draw")
-        return str(self._fingerprint.get("gl") or "unnamed")
 
     # ---- what the server calls --------------------------------------------------------------------------------------
     def _answer(self, session: Session, header: Mapping[str, Any], attachments: Mapping[str, Attachment]) -> Frame:
@@ -152,14 +132,8 @@ class Episode:
 
     def _fault(self, cause: str, error: BaseException) -> None:
         self._failed = True
-        trace = "".join(traceback.format_exception(error))
-        sys.stderr.write(trace)
-        header: dict[str, Any] = {
-            "op": "fault",
-            "cause": cause,
-            "text": f"{type(error).__name__}: {error}"[:2000],
-            "traceback": trace[-20000:],
-        }
+        header = fault_header(cause, error)
+        sys.stderr.write(header["traceback"])
         artifacts: dict[str, Attachment] = {}
         if self._session is not None:
             header["meter"] = asdict(self._session.meter)
@@ -170,15 +144,3 @@ class Episode:
 def cause_of(error: BaseException) -> str:
     """The cause of a fault after the start."""
     return "physics_sanity" if isinstance(error, PhysicsSanityError) else "evaluator_error"
-
-
-def platform_fingerprint() -> dict[str, Any]:
-    """What decides floating-point results besides the engine."""
-    flags: list[str] = []
-    with contextlib.suppress(OSError), open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
-        for line in file:
-            if line.startswith(("flags", "Features")):
-                present = set(line.split(":", 1)[1].split())
-                flags = [flag for flag in CPU_FLAGS if flag in present]
-                break
-    return {"python": platform.python_version(), "cpu": os.uname().machine, "cpu_flags": flags}

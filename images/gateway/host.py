@@ -47,16 +47,21 @@ class Host:
         self.gone = False
         self.wake, self._wake_writer = os.pipe()
         self._stdin, self._stdout = stdin, stdout
-        self._starts: queue.Queue[Any] = queue.Queue()
+        self._inbox: queue.Queue[tuple[dict[str, Any], dict[str, Attachment]] | None] = queue.Queue()
         self._next_progress = time.monotonic() + PROGRESS_S
         self._writable = select.poll()
         self._writable.register(stdout, select.POLLOUT)
         self._thread = threading.Thread(target=self._watch, name="host", daemon=True)
 
-    def start(self) -> Any:
-        """Watch the host and wait for its ``start``; returns the specification, or None when the host has gone."""
+    def start(self) -> dict[str, Any] | None:
+        """Watch the host and wait for its ``start`` or ``replay``; None when the host has gone."""
         self._thread.start()
-        return self._starts.get()
+        frame = self.receive()
+        return None if frame is None else frame[0]
+
+    def receive(self) -> tuple[dict[str, Any], dict[str, Attachment]] | None:
+        """The next frame of the host besides ``stop``; None when the host has gone."""
+        return self._inbox.get()
 
     def send(self, header: Mapping[str, Any], attachments: Mapping[str, Attachment] | None = None) -> None:
         """Raises ValueError or TypeError when the frame cannot be encoded. A host that has gone is noted, not raised:
@@ -89,19 +94,18 @@ class Host:
         read = descriptor_reader(self._stdin)
         try:
             while True:
-                header, _ = read_frame(read)
-                self._receive(header)
+                self._receive(*read_frame(read))
         except (EOFError, OSError, FrameError, StreamError):
             self.gone = True
-        self._starts.put(None)
+        self._inbox.put(None)
         os.write(self._wake_writer, b"g")
         time.sleep(GRACE_S)
         os._exit(0)
 
-    def _receive(self, header: Mapping[str, Any]) -> None:
+    def _receive(self, header: dict[str, Any], attachments: dict[str, Attachment]) -> None:
         op = header.get("op")
-        if op == "start":
-            self._starts.put(header.get("spec"))
+        if op in ("start", "replay", "draw"):
+            self._inbox.put((header, attachments))
         elif op == "stop" and header.get("reason") in STOP_REASONS:
             self.stop_reason = self.stop_reason or str(header["reason"])
             os.write(self._wake_writer, b"s")

@@ -127,6 +127,15 @@ class Launcher:
         broken = [pane.broken is not None for pane in self.plant.flight.panes]
         return np.concatenate([self.plant.data.qpos, broken]).astype(np.float32)
 
+    def redraw(self, state: np.ndarray, camera: str, width: int, height: int, *, shadows: bool) -> np.ndarray:
+        if self._painter is None:
+            raise RuntimeError("this episode was created without pictures")
+        count = self.plant.model.nq
+        self._painter.pose(state[:count])
+        for pane, broken in zip(self.plant.flight.panes, state[count:], strict=True):
+            pane.look(self.plant.model, broken=bool(broken))
+        return self._painter.picture(camera, width, height, shadows=shadows)
+
     def digest(self) -> str:
         return self.plant.digest()
 
