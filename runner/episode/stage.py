@@ -1,0 +1,192 @@
+"""The environment process as a painter: recorded states in, raw pictures out (docs/architecture.md: ``replay``).
+
+The runner reaches a simulator only through its environment process. A pair is what a runtime starts; here its sandbox
+stays idle, and no agent is near.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from images.client.wire import Attachment, StreamError
+from manifests.load import Manifests
+from manifests.lookup import conditions
+from manifests.records import AttemptRecord
+from runner.episode.stored import Episode, EpisodeError
+from runner.runtimes.base import EngineGone, Limits, PairRequest, Runtime, StartFailed
+from runner.startup import READY_S, STATE_HZ
+
+BATCH = 64  # states of one request
+FRAME_S = 60.0  # one picture, also of a simulator that compiles shaders for its first
+WALL_S = 3600.0  # of the whole process: the runtime's dead-man switch
+MAX_SIDE = 1024  # pixels: the off-screen buffer of the engines
+
+
+@dataclass(frozen=True)
+class View:
+    """What is drawn: one camera at ``size`` x ``size`` pixels. ``fine``: with shadows, and twice as large where the
+    engine can, then scaled down, so that edges are smooth."""
+
+    camera: str
+    size: int
+    fine: bool = False
+
+    @property
+    def drawn(self) -> int:
+        """Side in pixels as the engine draws it."""
+        return 2 * self.size if self.fine and 2 * self.size <= MAX_SIDE else self.size
+
+
+class Stage:
+    """A context manager: one environment process that shows the states of ``episode``. Raises EpisodeError,
+    RuntimeUnavailable and EngineGone."""
+
+    def __init__(self, runtime: Runtime, manifests: Manifests, episode: Episode) -> None:
+        self._runtime, self._episode = runtime, episode
+        record = episode.record
+        self._request = pair_request(manifests, record)
+        self._spec = replay_spec(manifests, record)
+        self.cameras: tuple[str, ...] = ()
+        self.note: str | None = None  # what the viewer should know of these pictures
+
+    def __enter__(self) -> Stage:
+        record = self._episode.record
+        images = self._runtime.prepare(self._request)
+        try:
+            self._pair = self._runtime.open(self._request)
+        except StartFailed as error:
+            raise EpisodeError(f"the environment process did not start: {error}") from None
+        try:
+            self._send({"op": "replay", "spec": self._spec})
+            ready, _ = self._receive("ready", READY_S)
+        except BaseException:
+            self._close()
+            raise
+        self.cameras = tuple(camera["name"] for camera in ready["cameras"])
+        if ready["realized"] != record.realized:
+            self._close()
+            raise EpisodeError(
+                f"{self._episode.name}: this version makes another initial condition than the recorded one: use the "
+                f"version of assay that recorded it ({record.settings.versions.get('assay', 'unknown')})"
+            )
+        role = images[0].role
+        made_with = next((image.content for image in record.images if image.role == role), None)
+        if made_with != images[0].content:
+            self.note = f"drawn by another image than the episode was made with ({images[0].content[:12]})"
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._close()
+
+    def pictures(self, states: np.ndarray, view: View) -> Iterator[np.ndarray]:
+        """uint8 (size, size, 3) of each state, in order, while the next is being drawn. Raises EpisodeError."""
+        from PIL import Image
+
+        if view.camera not in self.cameras:
+            raise EpisodeError(f"camera {view.camera!r} is not one of {', '.join(self.cameras)}")
+        side = view.drawn
+        header = {"op": "draw", "camera": view.camera, "width": side, "height": side, "shadows": view.fine}
+        for start in range(0, len(states), BATCH):
+            batch = np.ascontiguousarray(states[start : start + BATCH], dtype=np.float32)
+            self._send(header, {"states": batch})
+            for _ in range(len(batch)):
+                _, parts = self._receive("drawn", FRAME_S)
+                picture = np.asarray(parts["picture"])
+                if side != view.size:
+                    picture = np.asarray(Image.fromarray(picture).reduce(2))
+                yield picture
+
+    # ---- frames -----------------------------------------------------------------------------------------------------
+    def _send(self, header: dict[str, Any], parts: dict[str, Attachment] | None = None) -> None:
+        try:
+            self._pair.environment.send(header, parts)
+        except (EOFError, OSError) as error:
+            raise self._gone(error) from None
+
+    def _receive(self, op: str, timeout: float) -> tuple[dict[str, Any], dict[str, Attachment]]:
+        deadline = time.monotonic() + timeout
+        try:
+            header, parts = self._pair.environment.receive(deadline - time.monotonic())
+        except TimeoutError:
+            raise EpisodeError(f"the environment process did not answer within {timeout:g} s") from None
+        except (EOFError, StreamError, OSError) as error:
+            raise self._gone(error) from None
+        if header["op"] == "fault":
+            text = str(header.get("text", "")).partition(": ")[2] or str(header.get("text", ""))
+            raise EpisodeError(f"{self._episode.name}: it cannot be drawn: {text}")
+        if header["op"] != op:
+            raise EpisodeError(f"the environment process answered {header['op']!r} where {op!r} was due")
+        return header, parts
+
+    def _gone(self, error: Exception) -> EpisodeError:
+        ended = self._pair.exit("environment", 5.0)
+        last = (ended.log.strip().splitlines() or [str(error)])[-1] if ended is not None else str(error)
+        memory = " (out of memory)" if ended is not None and ended.oom else ""
+        return EpisodeError(f"the environment process ended{memory}: {last[:300]}")
+
+    def _close(self) -> None:
+        with suppress(EngineGone):
+            self._pair.close()
+
+
+@contextmanager
+def renderer(name: str) -> Iterator[Runtime]:
+    """The runtime ``name`` for drawing. No agent runs in it, so that plain processes will do where nothing else
+    works. Raises RuntimeUnavailable."""
+    from runner.agents.registry import AgentRequest, make_agent
+    from runner.runtimes.select import select
+
+    nobody = make_agent(AgentRequest("noop")).info
+    with TemporaryDirectory(prefix="assay-") as home:  # of its lock, which no run shares
+        runtime = select(name, nobody, Path(home), lambda text: None, jobs=0)
+        try:
+            yield runtime
+        finally:
+            runtime.close()
+
+
+def pair_request(manifests: Manifests, record: AttemptRecord) -> PairRequest:
+    """The pair of a replay. Raises EpisodeError for an engine that this version does not have."""
+    engine = manifests.engines.get(record.settings.engine)
+    if engine is None or engine.module is None:
+        raise EpisodeError(f"engine {record.settings.engine!r} of attempt {record.sequence} cannot run here")
+
+    def limits(row: Any) -> Limits:
+        return Limits(row.memory, row.cpus, row.pids, row.tmp, WALL_S)
+
+    return PairRequest(
+        run=record.run,
+        engine=record.settings.engine,
+        sandbox="sandbox",
+        environment_limits=limits(engine.limits),
+        sandbox_limits=limits(manifests.sandboxes["sandbox"].limits),
+    )
+
+
+def replay_spec(manifests: Manifests, record: AttemptRecord) -> dict[str, Any]:
+    """The specification that the attempt was started with, pictures wanted. Raises ManifestError and EpisodeError."""
+    settings = record.settings
+    found = {item.index: item for item in conditions(manifests, record.environment_id, settings.base_seed)}
+    if record.condition not in found:
+        raise EpisodeError(f"condition {record.condition} of {record.environment_id} is none of this version's")
+    budgets = settings.budgets
+    return {
+        "attempt": record.attempt,
+        "environment_id": record.environment_id,
+        "mode": settings.mode,
+        "condition": {"index": record.condition, "parameters": found[record.condition].parameters},
+        "base_seed": settings.base_seed,
+        "level": settings.level,
+        "grants": list(settings.grants),
+        "budget": {"actions": budgets.actions, "simulated_s": budgets.simulated_s},
+        "pictures": True,
+        "record": {"state_hz": STATE_HZ},
+    }
