@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -130,7 +130,7 @@ def _course(started: Started, record: AttemptRecord, actions: np.ndarray) -> Rep
     last, ready = link.last, started.ready.header
     judgement = last.header.get("judgement") or {}
     return Replayed(
-        course=_made(last.attachments, ready),
+        course=course_of(last.attachments, ready),
         cause=judgement.get("cause"),
         code=judgement.get("code"),
         clause=judgement.get("clause"),
@@ -142,7 +142,8 @@ def _course(started: Started, record: AttemptRecord, actions: np.ndarray) -> Rep
     )
 
 
-def _made(parts: dict[str, Any], ready: dict[str, Any]) -> Course:
+def course_of(parts: Mapping[str, Any], ready: dict[str, Any]) -> Course:
+    """The course of an episode from the attachments of its verdict and its ``ready`` frame."""
     return Course(
         actions=parts["actions"],
         digests=tuple((count, found) for count, found in json.loads(parts["digests"])),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 
 @click.group("images")
 def command() -> None:
-    """Build or list the container images."""
+    """Build, list, verify or lock the container images."""
 
 
 @command.command("build")
@@ -38,3 +40,69 @@ def list_images() -> None:
         image = builder.find(api, role)
         state = f"{image.reference}  id {image.id[7:19]}  content {image.content[:12]}" if image else "out of date"
         click.echo(f"{role:<12} {state}")
+
+
+@command.command("verify")
+@click.option("--with", "other", metavar="IMAGE", help="List the files in which it differs from another image here.")
+@click.argument("roles", nargs=-1)
+def verify(roles: tuple[str, ...], other: str | None) -> int:
+    """Whether the images of this checkout are those of a release, and where they differ. Exit status 1: altered."""
+    from manifests.images import load_images
+    from runner.images import identities
+    from runner.runtimes.engine import connect
+
+    images, api = load_images(), connect()
+    for role in roles:
+        images.role(role)
+    if other is not None:
+        return _compare(api, roles, other)
+    altered = False
+    for role in roles or tuple(images.roles):
+        found = identities.verify(api, role)
+        altered = altered or found.state == "altered"
+        content = f"  content {found.image.content[:12]}" if found.image else ""
+        click.echo(f"{role:<12} {found.state:<10} {found.text}{content}")
+        for line in found.differences[: identities.SHOWN]:
+            click.echo(f"  {line}")
+        if (more := len(found.differences) - identities.SHOWN) > 0:
+            click.echo(f"  and {more} more")
+    return 1 if altered else 0
+
+
+@command.command("lock")
+@click.option("--release", help="Version that the images are released as [default: that of this checkout].")
+def lock(release: str | None) -> None:
+    """Record the images of this checkout in manifests/images.lock."""
+    from importlib.metadata import version
+
+    from runner.images import identities
+    from runner.runtimes.engine import connect
+
+    made = identities.write_lock(connect(), release or version("assay"), click.echo)
+    for name, found in made.releases.items():
+        for role, locked in found.roles.items():
+            contents = ", ".join(
+                f"{item.content[:12]} ({item.base}, {item.architecture})" for item in locked.identities
+            )
+            click.echo(f"{name}  {role:<12} {contents}")
+
+
+def _compare(api: Any, roles: tuple[str, ...], other: str) -> int:
+    import docker.errors
+
+    from runner.errors import BadInput
+    from runner.images import builder, identities
+
+    if len(roles) != 1:
+        raise BadInput(f"--with {other}: name the one role that is compared with it")
+    image = builder.find(api, roles[0])
+    if image is None:
+        raise BadInput(f"role {roles[0]}: not built from this checkout; run `make images`")
+    try:
+        found = identities.compare(api, image.id, other)
+    except docker.errors.ImageNotFound:
+        raise BadInput(f"--with {other}: there is no such image here; `docker images` lists them") from None
+    for line in found:
+        click.echo(line)
+    click.echo(f"{len(found)} files differ between {image.reference} and {other}")
+    return 1 if found else 0

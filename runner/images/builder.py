@@ -31,7 +31,7 @@ REPOSITORY = "assay"
 CONTEXT_LABEL = "assay.context"
 ROLE_LABEL = "assay.role"
 _CONFIG = ("Env", "Cmd", "Entrypoint", "User", "WorkingDir", "Labels")
-_MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
+MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
 
 
 class BuildFailed(AssayError):
@@ -108,7 +108,7 @@ def build(api: Any, name: str, say: Callable[[str], None], *, fresh: bool = Fals
     base, pinned = _base(api, images.base, role.packages, say)
     with calling("asking for its architecture"):
         machine = api.version()["Arch"]
-    machine = _MACHINES.get(machine, machine)
+    machine = MACHINES.get(machine, machine)
     lines = lock.subset(root / "requirements.lock", role.requirements, images.base.python)
     wheels = lock.wheels(lines, images.base.python, machine, root / ".cache", say)
     say(f"images: building {name} ({role.text.split(':')[0].rstrip('.').lower()})")

@@ -74,8 +74,13 @@ def wheels(lines: list[str], python: str, machine: str, cache: Path, say: Callab
     return found
 
 
+def sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def _matching(lines: list[str], folder: Path) -> list[Path]:
-    by_hash = {hashlib.sha256(path.read_bytes()).hexdigest(): path for path in sorted(folder.glob("*.whl"))}
+    by_hash = {sha256(path): path for path in sorted(folder.glob("*.whl"))}
     return [by_hash[h] for line in lines for h in _HASH.findall(line) if h in by_hash]
 
 
