@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import math
 import subprocess
@@ -190,6 +191,23 @@ def test_pictures_change_nothing() -> None:
         digests.append(env.digest())
         env.close()
     assert digests[0] == digests[1]
+
+
+def test_a_forgotten_environment_does_not_spoil_the_pictures_of_another() -> None:
+    if gl.working() is None:
+        pytest.skip("no OpenGL backend here")
+    alone = launcher("A026", pictures=True)
+    expected = alone.render("wide", 64, 64)
+    alone.close()
+    first, second = launcher("A007", pictures=True), launcher("A026", pictures=True)
+    other = first.render("wide", 64, 64)
+    assert np.array_equal(second.render("wide", 64, 64), expected)
+    assert np.array_equal(first.render("wide", 64, 64), other)
+    del first  # dropped, not closed
+    gc.collect()
+    assert np.array_equal(second.render("wide", 64, 64), expected)
+    second.close()
+    second.close()
 
 
 def test_a_missing_backend_names_the_packages_that_mend_it(monkeypatch: pytest.MonkeyPatch) -> None:
