@@ -30,6 +30,7 @@ help: ## show this text
 	@echo '  JOBS=        1                        attempts in parallel'
 	@echo '  RUN=         made from the settings   the same name goes on where it stopped'
 	@echo '  TEMPERATURE= EFFORT= BASE_URL=        parameters of a model'
+	@echo '  MAX_OUTPUT_TOKENS=                    of one answer; any other parameter: assay evaluate --parameter NAME=VALUE'
 	@echo '  RPM= TPM=    not limited              requests and tokens a minute that its provider allows'
 	@echo '  MAX_COST=    not limited              US dollars after which no attempt is opened'
 	@echo '  FORMAT=      table                    or json, csv, markdown: what is printed at the end'
@@ -59,7 +60,7 @@ evaluate: $(STAMP) $(if $(filter-out $(BASELINES),$(MODEL)),$(MODELS)) ## evalua
 	    $${SEED:+--seed "$$SEED"} $${RUNTIME:+--runtime "$$RUNTIME"} $${JOBS:+--jobs "$$JOBS"} $${RUN:+--run "$$RUN"} \
 	    $${TEMPERATURE:+--temperature "$$TEMPERATURE"} $${EFFORT:+--effort "$$EFFORT"} \
 	    $${BASE_URL:+--base-url "$$BASE_URL"} $${RPM:+--rpm "$$RPM"} $${TPM:+--tpm "$$TPM"} \
-	    $${MAX_COST:+--max-cost "$$MAX_COST"} $${FORMAT:+--format "$$FORMAT"} $${GPUS:+--gpus}
+	    $${MAX_OUTPUT_TOKENS:+--max-output-tokens "$$MAX_OUTPUT_TOKENS"} $${MAX_COST:+--max-cost "$$MAX_COST"} $${FORMAT:+--format "$$FORMAT"} $${GPUS:+--gpus}
 
 audit: $(STAMP) ## check RUN=: log, files, numbers, eligibility, replay (REPLAY=0.1 or all, RERUN=0, OUT=folder)
 	@if [ -z "$$RUN" ]; then echo 'assay: error: RUN is not set: name a run (`assay runs` lists them)' >&2; exit 2; fi

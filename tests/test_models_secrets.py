@@ -214,3 +214,14 @@ def test_an_address_that_only_the_environment_knows_is_refused(monkeypatch: pyte
 def test_an_address_that_cannot_be_recorded_is_refused(address: str) -> None:
     with pytest.raises(BadInput, match=r"^base-url"):
         open_model("openai/scripted", Sampling(base_url=address))
+
+
+@pytest.mark.parametrize("name", ["api_key", "extra_headers", "model", "stream"])
+def test_a_parameter_that_would_take_a_secret_along_or_has_an_option_is_refused(name: str) -> None:
+    with pytest.raises(BadInput, match=f"parameter '{name}': it cannot be given so"):
+        open_model("openai/scripted", Sampling(extra={name: KEY}))
+
+
+def test_a_parameter_that_nobody_knows_is_refused_before_the_first_attempt() -> None:
+    found = refusal("http://127.0.0.1:9/v1", extra={"thinkharder": 3})
+    assert "parameter thinkharder 3: openai/scripted takes none of that name; leave it out" in str(found)

@@ -91,10 +91,13 @@ def test_faults_that_are_not_in_a_row_do_not_stop(tmp_path: Path) -> None:
         (["--model", "openai/gpt-4o", "--max-cost", "nan"], "max-cost nan: give US dollars above 0"),
         (["--model", "openai/private", "--max-cost", "5"], "the price of openai/private is unknown"),
         (["--model", "openai/gpt-4o", "--rpm", "0"], "rpm 0: give a whole number from 1, or leave RPM out"),
+        (["--model", "openai/gpt-4o", "--parameter", "top_p"], "parameter 'top_p': give NAME=VALUE"),
+        (["--model", "noop", "--parameter", "seed=1"], "the baseline noop calls no model; leave PARAMETER out"),
+        (["--model", "openai/gpt-4o", "--max-output-tokens", "0"], "max-output-tokens 0: give a whole number from 1"),
         (["--model", "noop", "--tpm", "9"], "tpm 9: the baseline noop calls no model; leave TPM out"),
     ],
 )
-def test_limits_that_cannot_hold_are_refused(
+def test_limits_and_parameters_that_cannot_hold_are_refused(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],

@@ -31,6 +31,9 @@ class Parameters:
     temperature: float | None = None
     effort: str | None = None
     base_url: str | None = None
+    max_output_tokens: int | None = None
+    stream: bool | None = None
+    extra: Mapping[str, Any] | None = None  # others of the provider, by their names in OpenAI's form
 
     def given(self) -> dict[str, Any]:
         """Those that were set."""
@@ -96,7 +99,8 @@ def _refuse_for_baseline(request: AgentRequest) -> None:
     if request.agent is not None and request.agent != request.model:
         raise BadInput(f"agent {request.agent!r}: the baseline {request.model} is its own agent; leave AGENT out")
     given = request.parameters.given() | {name: value for name, value in asdict(request.rates).items() if value}
-    for name, value in given.items():
+    for field_name, value in given.items():
+        name = "parameter" if field_name == "extra" else field_name
         raise BadInput(
             f"{name.replace('_', '-')} {value!r}: the baseline {request.model} calls no model; leave {name.upper()} out"
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -37,6 +38,9 @@ INTERRUPTED = 130
 @click.option("--temperature", type=float, help="Of a model.")
 @click.option("--effort", help="Reasoning effort of a model.")
 @click.option("--base-url", help="Address of a model's API.")
+@click.option("--max-output-tokens", type=int, help="Of one answer [default: the provider's].")
+@click.option("--stream", is_flag=True, default=None, help="Take the model's answers as streams.")
+@click.option("--parameter", "extra", multiple=True, help="NAME=VALUE of the provider, VALUE as JSON; may be repeated.")
 @click.option("--rpm", type=int, help="Requests a minute that the provider allows; shared by all jobs.")
 @click.option("--tpm", type=int, help="Tokens a minute that the provider allows; shared by all jobs.")
 @click.option("--max-cost", type=float, help="US dollars after which a run opens no attempt; the same command goes on.")
@@ -90,7 +94,14 @@ def _prepare(model: str, options: dict[str, Any]) -> tuple[Evaluation, Any]:
     from runner.progress import Progress
     from runner.settings import Choices, default_name
 
-    parameters = Parameters(options["temperature"], options["effort"], options["base_url"])
+    parameters = Parameters(
+        options["temperature"],
+        options["effort"],
+        options["base_url"],
+        options["max_output_tokens"],
+        options["stream"],
+        _extra(options["extra"]),
+    )
     grants = _split(options["grants"])
     rates = Rates(options["rpm"], options["tpm"])
     agent = make_agent(AgentRequest(model, options["agent"], options["level"], grants, parameters, rates))
@@ -200,6 +211,20 @@ def _finish(evaluation: Evaluation, run: Run, form: str, error: AssayError | Non
         return 0
     click.echo("stopped: the same command goes on", err=True)
     return INTERRUPTED
+
+
+def _extra(given: tuple[str, ...]) -> dict[str, Any] | None:
+    """``top_p=0.9 seed=7 stop=END`` as a dictionary; a value that is no JSON is text."""
+    found: dict[str, Any] = {}
+    for item in given:
+        name, equals, value = item.partition("=")
+        if not name or not equals:
+            raise BadInput(f"parameter {item!r}: give NAME=VALUE, for example top_p=0.9")
+        try:
+            found[name] = json.loads(value)
+        except ValueError:
+            found[name] = value
+    return found or None
 
 
 def _split(text: str | None) -> tuple[str, ...] | None:

@@ -28,15 +28,28 @@ ADDRESS_NAMES = ("{}_API_BASE", "{}_BASE_URL")
 ADDRESS_ENDS = ("_BASE", "_URL", "_ENDPOINT")  # of variables that are no keys
 
 
+# Names of a request that have an option of their own, or would take a secret into the settings of the run.
+RESERVED = (
+    *("model", "messages", "tools", "functions", "n", "temperature", "reasoning_effort", "max_tokens"),
+    *("max_completion_tokens", "stream", "stream_options", "api_key", "api_base", "base_url", "organization"),
+    *("headers", "extra_headers", "extra_body", "timeout", "max_retries", "num_retries"),
+)
+
+
 def open_model(
     name: str, sampling: Sampling | None = None, rates: Rates | None = None, policy: ModelCalls | None = None
 ) -> OpenedModel:
     """The model ``name`` (``provider/model``). litellm's import starts in the background; nothing is sent yet.
 
-    Raises BadInput for a base URL that cannot be recorded and for missing packages.
+    Raises BadInput for a base URL or a parameter that cannot be recorded and for missing packages.
     """
     sampling = sampling or Sampling()
     _check_address(sampling.base_url)
+    if sampling.max_output_tokens is not None and sampling.max_output_tokens < 1:
+        raise BadInput(f"max-output-tokens {sampling.max_output_tokens}: give a whole number from 1")
+    for parameter in sampling.extra:
+        if parameter in RESERVED:
+            raise BadInput(f"parameter {parameter!r}: it cannot be given so; `assay evaluate --help` has its option")
     return OpenedModel(name, sampling, rates or Rates(), policy or load().model_calls, library())
 
 
@@ -152,6 +165,10 @@ class OpenedModel:
             value = getattr(self.sampling, option)
             if value is not None and taken is not None and parameter not in taken:
                 raise BadInput(f"{option} {value!r}: {self.name} takes no {parameter}; leave {option.upper()} out")
+
+        for parameter, value in self.sampling.extra.items():
+            if taken is not None and parameter not in taken:
+                raise BadInput(f"parameter {parameter} {value!r}: {self.name} takes none of that name; leave it out")
 
     def _refused(self, fault: ModelFault) -> BadInput | RunStopped:
         where = f" at {self.sampling.base_url}" if self.sampling.base_url else ""
