@@ -120,7 +120,7 @@ class Watched:
     """A model whose requests are remembered, to be sent again by a bare client."""
 
     def __init__(self, model: OpenedModel) -> None:
-        self.name, self.context_tokens = model.name, model.context_tokens
+        self.name, self.context_tokens, self.priced = model.name, model.context_tokens, model.priced
         self.sees_pictures, self.calls_functions = model.sees_pictures, model.calls_functions
         self.preflight, self.close = model.preflight, model.close
         self.sent: list[Sequence[Message]] = []

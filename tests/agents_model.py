@@ -49,6 +49,7 @@ class ScriptedModel:
     """``tokens`` is what each call is said to have read and written."""
 
     name = "scripted"
+    priced = True
 
     def __init__(
         self,

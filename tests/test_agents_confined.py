@@ -107,7 +107,7 @@ MISBEHAVING = [
 
 @pytest.mark.parametrize("runtime", RUNTIMES)
 def test_after_misbehaving_code_the_next_turn_works(tmp_path: Path, runtime: str) -> None:
-    rules = policy().model_copy(update={"code": policy().code.model_copy(update={"timeout_s": 2.0})})
+    rules = policy().model_copy(update={"code": policy().code.model_copy(update={"timeout_s": 5.0})})
     script = [*(fenced(code) for code in MISBEHAVING), fenced("env.finish()")]
     with ModelServer(script) as server:
         played = Played(tmp_path, runtime, server, "code", Manner(False, True), rules=rules)

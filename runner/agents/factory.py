@@ -65,7 +65,7 @@ def model_agent(
         level=_level(request),
         pictures=True,  # inputs at L0 comprise pictures; a program can read them where the model cannot
         model=request.model,
-        parameters=request.parameters.given(),
+        parameters={**request.parameters.given(), "manner": vars(manner)},
     )
     return ModelAgent(info, model, manner, rules, INTERFACES[name])
 
