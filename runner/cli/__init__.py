@@ -26,6 +26,8 @@ COMMANDS = {
     "verify": ("runner.cli.verify", "Check a bundle offline; prints every problem."),
     "import": ("runner.cli.import_bundle", "Verify a bundle and record its run."),
     "audit": ("runner.cli.audit", "Check a run: log, files, numbers, eligibility, replay."),
+    "episode": ("runner.cli.episode", "Show an attempt: video, pictures, contact sheet or transcript."),
+    "doctor": ("runner.cli.doctor", "Check this machine, and say how to mend what is missing."),
     "runs": ("runner.cli.runs", "List the runs in the store, or withdraw one."),
     "images": ("runner.cli.images", "Build or list the container images."),
 }

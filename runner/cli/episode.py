@@ -100,11 +100,11 @@ def _draw(
 ) -> None:
     from manifests.load import load
     from runner.episode.sheet import parse_moment, write_sheet
-    from runner.episode.stage import Stage, renderer
+    from runner.episode.stage import renderer, stage_of
 
     moments = [parse_moment(text) for text in at]
     _ = episode.states  # before anything is started
-    with renderer(options["runtime"]) as runtime, Stage(runtime, load(), episode) as stage:
+    with renderer(options["runtime"]) as runtime, stage_of(runtime, load(), episode) as stage:
         if stage.note:
             click.echo(f"note: {stage.note}", err=True)
         if sheet is not None:

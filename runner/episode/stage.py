@@ -19,7 +19,7 @@ import numpy as np
 from images.client.wire import Attachment, StreamError
 from manifests.load import Manifests
 from manifests.lookup import conditions
-from manifests.records import AttemptRecord
+from manifests.records import AttemptRecord, ImageIdentity
 from runner.episode.stored import Episode, EpisodeError
 from runner.runtimes.base import EngineGone, Limits, PairRequest, Runtime, StartFailed
 from runner.startup import READY_S, STATE_HZ
@@ -46,45 +46,37 @@ class View:
 
 
 class Stage:
-    """A context manager: one environment process that shows the states of ``episode``. Raises EpisodeError,
-    RuntimeUnavailable and EngineGone."""
+    """A context manager: one environment process that answers ``replay``. ``name`` says in messages of what.
 
-    def __init__(self, runtime: Runtime, manifests: Manifests, episode: Episode) -> None:
-        self._runtime, self._episode = runtime, episode
-        record = episode.record
-        self._request = pair_request(manifests, record)
-        self._spec = replay_spec(manifests, record)
-        self.cameras: tuple[str, ...] = ()
+    Raises EpisodeError, RuntimeUnavailable and EngineGone.
+    """
+
+    def __init__(self, runtime: Runtime, request: PairRequest, spec: dict[str, Any], name: str) -> None:
+        self._runtime, self._request, self._spec, self._name = runtime, request, spec, name
+        self.ready: dict[str, Any] = {}
+        self.image: ImageIdentity | None = None
         self.note: str | None = None  # what the viewer should know of these pictures
 
     def __enter__(self) -> Stage:
-        record = self._episode.record
-        images = self._runtime.prepare(self._request)
+        self.image = self._runtime.prepare(self._request)[0]
         try:
             self._pair = self._runtime.open(self._request)
         except StartFailed as error:
             raise EpisodeError(f"the environment process did not start: {error}") from None
         try:
             self._send({"op": "replay", "spec": self._spec})
-            ready, _ = self._receive("ready", READY_S)
+            self.ready, _ = self._receive("ready", READY_S)
         except BaseException:
             self._close()
             raise
-        self.cameras = tuple(camera["name"] for camera in ready["cameras"])
-        if ready["realized"] != record.realized:
-            self._close()
-            raise EpisodeError(
-                f"{self._episode.name}: this version makes another initial condition than the recorded one: use the "
-                f"version of assay that recorded it ({record.settings.versions.get('assay', 'unknown')})"
-            )
-        role = images[0].role
-        made_with = next((image.content for image in record.images if image.role == role), None)
-        if made_with != images[0].content:
-            self.note = f"drawn by another image than the episode was made with ({images[0].content[:12]})"
         return self
 
     def __exit__(self, *_: object) -> None:
         self._close()
+
+    @property
+    def cameras(self) -> tuple[str, ...]:
+        return tuple(camera["name"] for camera in self.ready["cameras"])
 
     def pictures(self, states: np.ndarray, view: View) -> Iterator[np.ndarray]:
         """uint8 (size, size, 3) of each state, in order, while the next is being drawn. Raises EpisodeError."""
@@ -121,7 +113,7 @@ class Stage:
             raise self._gone(error) from None
         if header["op"] == "fault":
             text = str(header.get("text", "")).partition(": ")[2] or str(header.get("text", ""))
-            raise EpisodeError(f"{self._episode.name}: it cannot be drawn: {text}")
+            raise EpisodeError(f"{self._name}: it cannot be drawn: {text}")
         if header["op"] != op:
             raise EpisodeError(f"the environment process answered {header['op']!r} where {op!r} was due")
         return header, parts
@@ -135,6 +127,23 @@ class Stage:
     def _close(self) -> None:
         with suppress(EngineGone):
             self._pair.close()
+
+
+@contextmanager
+def stage_of(runtime: Runtime, manifests: Manifests, episode: Episode) -> Iterator[Stage]:
+    """The stage of a stored episode. Raises EpisodeError also for a scene that is not the recorded one."""
+    record = episode.record
+    with Stage(runtime, pair_request(manifests, record), replay_spec(manifests, record), episode.name) as stage:
+        if stage.ready["realized"] != record.realized:
+            raise EpisodeError(
+                f"{episode.name}: this version makes another initial condition than the recorded one: use the version "
+                f"of assay that recorded it ({record.settings.versions.get('assay', 'unknown')})"
+            )
+        assert stage.image is not None
+        made_with = next((image.content for image in record.images if image.role == stage.image.role), None)
+        if made_with != stage.image.content:
+            stage.note = f"drawn by another image than the episode was made with ({stage.image.content[:12]})"
+        yield stage
 
 
 @contextmanager
