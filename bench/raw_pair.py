@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import time
 import uuid
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,9 +43,10 @@ class RawScript:
             self._threads.submit(self._container, "environment", environment, volume),
             self._threads.submit(self._container, "sandbox", sandbox, volume),
         ]
+        wait(both)
+        self.api.remove_volume(volume)
         for one in both:
             one.result()
-        self.api.remove_volume(volume)
         return time.perf_counter() - began
 
     def environment(self, spec: dict[str, Any]) -> float:
@@ -69,8 +70,10 @@ class RawScript:
     def _single(self, role: Role, command: list[str]) -> float:
         began = time.perf_counter()
         volume = self._volume()
-        self._container(role, command, volume)
-        self.api.remove_volume(volume)
+        try:
+            self._container(role, command, volume)
+        finally:
+            self.api.remove_volume(volume)
         return time.perf_counter() - began
 
     def _volume(self) -> str:
