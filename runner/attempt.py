@@ -157,8 +157,8 @@ class _Attempt:
         services, ready = self.services, started.ready.header
         if services.halt.draining.is_set():
             raise Cancelled
+        self.view.began = True  # before the ledger says so: from here on a Ctrl-C lets the episode end
         began_at = services.store.begin_attempt(services.run, self.row.id)
-        self.view.began = True
         self._phase("running")
         zero = self.opened - started.before_s
         supervisor = self._supervisor(started, zero + self.slot.planned.budgets.wall_s)
