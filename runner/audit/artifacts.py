@@ -12,7 +12,7 @@ import numpy as np
 from manifests.records import AttemptRecord
 from runner.audit.findings import Check, Finding, check, count, note, problem
 from runner.audit.snapshot import Folded
-from runner.store.artifacts import RECORD
+from runner.store.artifacts import RECORD, RENDERED
 from runner.store.artifacts import check as mismatch
 from runner.store.text import canonical
 
@@ -82,7 +82,7 @@ def _strangers(folded: Folded, folder: Path) -> Iterator[Finding]:
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         name = path.name
         row = known.get(name.removeprefix(".").removesuffix(".part") if name.startswith(".") else name)
-        if not path.is_dir():
+        if not path.is_dir() or name == RENDERED:
             continue
         if row is None:
             yield problem(f"folder {name}", "is of an attempt that the ledger does not have: the log was cut short")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,8 +11,12 @@ import click
 from runner.errors import AssayError, BadInput
 
 if TYPE_CHECKING:
+    from manifests.load import Manifests
     from runner.agents.base import Agent
     from runner.evaluate import Evaluation
+    from runner.plan import Planned
+    from runner.progress import Progress
+    from runner.settings import Choices
     from runner.store.store import Run
 
 BOARDS = ("ep",)
@@ -46,11 +51,15 @@ INTERRUPTED = 130
 @click.option("--max-cost", type=float, help="US dollars after which a run opens no attempt; the same command goes on.")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True)
 @click.option("--gpus", is_flag=True, help="Ask the Engine for GPUs.")
-def command(model: str | None, form: str, **options: Any) -> int:
+@click.option("--render", is_flag=True, help="Then draw a video of every attempt.")
+@click.option("--dry-run", is_flag=True, help="Say what it would take, and touch nothing.")
+def command(model: str | None, form: str, render: bool, dry_run: bool, **options: Any) -> int:
     """Evaluate an agent on a subset. The same command goes on with a run that stopped."""
     if model is None:
         _list_baselines()
         return 0
+    if dry_run:
+        return _dry_run(model, form, options)
     evaluation, progress = _prepare(model, options)
     from runner.halt import signals
 
@@ -64,6 +73,8 @@ def command(model: str | None, form: str, **options: Any) -> int:
             if found is None or isinstance(caught, BadInput):
                 raise
             run = found
+    if render:
+        _render(evaluation, run, progress)
     return _finish(evaluation, run, form, error)
 
 
@@ -82,16 +93,24 @@ def _list_baselines() -> None:
     click.echo("  assay evaluate --model random --tasks 'marble/dual-panda/A007' --jobs 2")
 
 
-def _prepare(model: str, options: dict[str, Any]) -> tuple[Evaluation, Any]:
+@dataclass(frozen=True)
+class _Wanted:
+    """What the options ask for, checked against the manifests."""
+
+    agent: Agent
+    choices: Choices
+    manifests: Manifests
+    planned: tuple[Planned, ...]
+    name: str
+
+
+def _wanted(model: str, options: dict[str, Any]) -> _Wanted:
     """Check every choice before anything is started. Raises BadInput or ManifestError."""
     _check(options)
     from manifests.load import load
     from runner.agents.registry import AgentRequest, Parameters, make_agent
-    from runner.cli.common import console, open_store
-    from runner.evaluate import Evaluation
     from runner.models.limiter import Rates
     from runner.plan import plan
-    from runner.progress import Progress
     from runner.settings import Choices, default_name
 
     parameters = Parameters(
@@ -123,8 +142,17 @@ def _prepare(model: str, options: dict[str, Any]) -> tuple[Evaluation, Any]:
     )
     manifests = load()
     planned = plan(manifests, choices, agent.info)
-    store = open_store()
-    name = options["run_name"] or default_name(choices, agent.info)
+    return _Wanted(agent, choices, manifests, planned, options["run_name"] or default_name(choices, agent.info))
+
+
+def _prepare(model: str, options: dict[str, Any]) -> tuple[Evaluation, Any]:
+    """Everything that a start needs. Raises BadInput or ManifestError."""
+    wanted = _wanted(model, options)
+    from runner.cli.common import console, open_store
+    from runner.evaluate import Evaluation
+    from runner.progress import Progress
+
+    agent, store = wanted.agent, open_store()
     progress = Progress(console(error=True), models=agent.info.kind == "model")
 
     def make_runtime() -> Any:
@@ -133,17 +161,17 @@ def _prepare(model: str, options: dict[str, Any]) -> tuple[Evaluation, Any]:
 
         if (answered := preflight(agent)) is not None:
             progress.say(answered)
-        runtime = select(choices.runtime, agent.info, store.home, progress.say, jobs=options["jobs"])
+        runtime = select(wanted.choices.runtime, agent.info, store.home, progress.say, jobs=options["jobs"])
         progress.say(f"runtime {runtime.facts.why}")
         return runtime
 
     evaluation = Evaluation(
         store,
-        manifests,
-        choices,
+        wanted.manifests,
+        wanted.choices,
         agent,
-        planned,
-        name,
+        wanted.planned,
+        wanted.name,
         options["jobs"],
         make_runtime,
         progress,
@@ -194,6 +222,37 @@ def _announce(evaluation: Evaluation, progress: Any) -> None:
     away = [(item.environment_id, item.family, item.reason) for item in planned if item.reason is not None]
     for missing in missing_here(away):
         progress.say(f"missing here: {missing}")
+
+
+def _dry_run(model: str, form: str, options: dict[str, Any]) -> int:
+    """What the command would do, from the manifests and from what is recorded already."""
+    wanted = _wanted(model, options)
+    from runner.cli.common import console
+    from runner.dryrun import estimate, print_estimate
+    from runner.store.database import StoreMissing
+    from runner.store.store import Store
+
+    if form not in ("table", "json"):
+        raise BadInput(f"format {form!r}: a dry run has table or json")
+    try:
+        store = Store(read_only=True)
+    except StoreMissing:
+        store = None
+    found = estimate(
+        wanted.manifests, wanted.choices, wanted.agent, wanted.planned, wanted.name, store, options["jobs"]
+    )
+    if form == "json":
+        click.echo(json.dumps(found, indent=2))
+    else:
+        print_estimate(console(), found)
+    return 0
+
+
+def _render(evaluation: Evaluation, run: Run, progress: Progress) -> None:
+    """A video of every attempt that has none. What cannot be drawn is said and costs nothing that is recorded."""
+    from runner.episode.after import render_missing
+
+    render_missing(evaluation.store, run, evaluation.manifests, evaluation.choices.runtime, progress.say)
 
 
 def _finish(evaluation: Evaluation, run: Run, form: str, error: AssayError | None) -> int:

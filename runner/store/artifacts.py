@@ -20,6 +20,7 @@ from manifests.records import Artifact, AttemptRecord
 from runner.store.text import canonical
 
 RECORD = "record.json"
+RENDERED = "rendered"  # folder of a run for what was drawn from its records: no evidence, made anew at any time
 _MEDIA = {
     ".npy": "application/x-npy",
     ".json": "application/json",

@@ -1,0 +1,64 @@
+"""Videos of a whole run, drawn after its last attempt: ``<run>/rendered/<attempt>.mp4``.
+
+Afterwards, because drawing would take processor time from attempts whose wall clock is running. The folder is no part
+of any record: it can be removed and drawn again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from manifests.load import Manifests
+from runner.episode.film import Film, can_mp4, write_video
+from runner.episode.stage import View, renderer, stage_of
+from runner.episode.stored import STATES, Episode, EpisodeError, open_episode
+from runner.runtimes.base import EngineGone, Runtime, RuntimeUnavailable
+from runner.store.artifacts import RENDERED
+from runner.store.store import Run, Store
+
+FPS, SIZE = 10.0, 512
+
+
+def render_missing(store: Store, run: Run, manifests: Manifests, runtime_name: str, say: Callable[[str], None]) -> int:
+    """Draw every closed attempt of ``run`` that has states and no video; returns how many were drawn. What cannot be
+    drawn is said, and never raised: nothing that is recorded depends on it."""
+    folder = store.folder(run) / RENDERED
+    ending = ".mp4" if can_mp4() else ".webp"
+    todo = [episode for episode in _episodes(store, run) if not _videos(folder, episode)]
+    if not todo:
+        return 0
+    say(f"drawing {len(todo)} episode{'s' * (len(todo) != 1)} into {folder}")
+    drawn = 0
+    try:
+        with renderer(runtime_name) as runtime:
+            for episode in todo:
+                drawn += _draw(runtime, manifests, episode, folder / f"{episode.record.attempt}{ending}", say)
+    except (RuntimeUnavailable, EngineGone) as error:
+        say(f"not drawn: {error}")
+    return drawn
+
+
+def _draw(runtime: Runtime, manifests: Manifests, episode: Episode, path: Path, say: Callable[[str], None]) -> bool:
+    try:
+        with stage_of(runtime, manifests, episode) as stage:
+            film = Film(stage, episode, [View(stage.cameras[0], SIZE)], FPS)
+            write_video(path, film, lambda done, count: None)
+    except EpisodeError as error:
+        say(f"not drawn: {error}")
+        return False
+    say(f"drawn   {episode.record.environment_id} c{episode.record.condition}: {path}")
+    return True
+
+
+def _episodes(store: Store, run: Run) -> list[Episode]:
+    found = [open_episode(store, run, row) for row in store.attempts(run) if row.record is not None]
+    return [episode for episode in found if any(item.name == STATES for item in episode.record.artifacts)]
+
+
+def _videos(folder: Path, episode: Episode) -> list[Path]:
+    return [
+        path
+        for path in (folder / f"{episode.record.attempt}{ending}" for ending in (".mp4", ".webp"))
+        if path.is_file()
+    ]
