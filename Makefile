@@ -6,9 +6,10 @@ STAMP := $(VENV)/.locked
 BENCH := $(VENV)/.bench
 PAGES := $(VENV)/.leaderboard
 MODELS := $(VENV)/.models
+VIDEO := $(VENV)/.video
 BASELINES := reference random noop
 .DEFAULT_GOAL := help
-.PHONY: help setup evaluate audit demo test test-slow test-leaderboard images leaderboard bench lint
+.PHONY: help setup evaluate video doctor audit demo test test-slow test-leaderboard images leaderboard bench lint
 
 help: ## show this text
 	@echo 'Assay: a containerized, reproducible leaderboard for embodied foundation-model agents'
@@ -35,6 +36,8 @@ help: ## show this text
 	@echo '  MAX_COST=    not limited              US dollars after which no attempt is opened'
 	@echo '  FORMAT=      table                    or json, csv, markdown: what is printed at the end'
 	@echo '  GPUS=        not asked for            1 asks the Engine for GPUs'
+	@echo '  RENDER=      no                       1 draws a video of every attempt after the run'
+	@echo '  DRY_RUN=     no                       1 says what it would take and touches nothing'
 	@echo 'Records go to runs/, or to ASSAY_HOME.'
 
 setup: $(STAMP) ## virtual environment with the locked, hash-checked packages
@@ -52,7 +55,7 @@ $(STAMP): requirements.lock pyproject.toml
 	@touch $(STAMP)
 
 # litellm is installed when a model is named: a baseline needs none of it.
-evaluate: $(STAMP) $(if $(filter-out $(BASELINES),$(MODEL)),$(MODELS)) ## evaluate MODEL= on a subset, or go on with a run that stopped
+evaluate: $(STAMP) $(if $(filter-out $(BASELINES),$(MODEL)),$(MODELS)) $(if $(RENDER),$(VIDEO)) ## evaluate MODEL= on a subset, or go on with a run that stopped
 	@$(BIN)/assay evaluate \
 	    $${MODEL:+--model "$$MODEL"} $${AGENT:+--agent "$$AGENT"} $${BOARD:+--board "$$BOARD"} \
 	    $${SUBSET:+--subset "$$SUBSET"} $${TASKS:+--tasks "$$TASKS"} $${PROTOCOL:+--protocol "$$PROTOCOL"} \
@@ -60,7 +63,8 @@ evaluate: $(STAMP) $(if $(filter-out $(BASELINES),$(MODEL)),$(MODELS)) ## evalua
 	    $${SEED:+--seed "$$SEED"} $${RUNTIME:+--runtime "$$RUNTIME"} $${JOBS:+--jobs "$$JOBS"} $${RUN:+--run "$$RUN"} \
 	    $${TEMPERATURE:+--temperature "$$TEMPERATURE"} $${EFFORT:+--effort "$$EFFORT"} \
 	    $${BASE_URL:+--base-url "$$BASE_URL"} $${RPM:+--rpm "$$RPM"} $${TPM:+--tpm "$$TPM"} \
-	    $${MAX_OUTPUT_TOKENS:+--max-output-tokens "$$MAX_OUTPUT_TOKENS"} $${MAX_COST:+--max-cost "$$MAX_COST"} $${FORMAT:+--format "$$FORMAT"} $${GPUS:+--gpus}
+	    $${MAX_OUTPUT_TOKENS:+--max-output-tokens "$$MAX_OUTPUT_TOKENS"} $${MAX_COST:+--max-cost "$$MAX_COST"} $${FORMAT:+--format "$$FORMAT"} $${GPUS:+--gpus} \
+	    $${RENDER:+--render} $${DRY_RUN:+--dry-run}
 
 audit: $(STAMP) ## check RUN=: log, files, numbers, eligibility, replay (REPLAY=0.1 or all, RERUN=0, OUT=folder)
 	@if [ -z "$$RUN" ]; then echo 'assay: error: RUN is not set: name a run (`assay runs` lists them)' >&2; exit 2; fi
@@ -74,10 +78,15 @@ demo: $(STAMP) ## load a ledger reconstructed from the printed figures of GPT-6-
 	@$(BIN)/assay score gpt-6-astra
 	@echo 'its other subsets: assay score gpt-6-astra --subset ep-easy (ep-hard, ep-20); make leaderboard shows it too'
 
+doctor: $(STAMP) $(if $(filter-out $(BASELINES),$(MODEL)),$(MODELS)) ## check this machine, and MODEL= where one is named
+	@$(BIN)/assay doctor $${MODEL:+--model "$$MODEL"} $${BASE_URL:+--base-url "$$BASE_URL"}
+
+video: $(VIDEO) ## the encoder for MP4 videos of episodes
+
 images: $(STAMP) ## build the container images that are out of date
 	@$(BIN)/assay images build
 
-test: $(STAMP) $(MODELS) ## every test that this machine can run; says what it left out
+test: $(STAMP) $(MODELS) $(VIDEO) ## every test that this machine can run; says what it left out
 	@if docker version >/dev/null 2>&1; then $(BIN)/assay images build; fi
 	@$(BIN)/python -m pytest -m 'not slow' $(PYTEST)
 
@@ -110,3 +119,8 @@ $(MODELS): $(STAMP) requirements-models.lock
 	@echo 'setup: packages of requirements-models.lock, each checked against its hash'
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-models.lock
 	@touch $(MODELS)
+
+$(VIDEO): $(STAMP) requirements-video.lock
+	@echo 'setup: packages of requirements-video.lock, each checked against its hash'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-video.lock
+	@touch $(VIDEO)
