@@ -29,7 +29,8 @@ _LOCATOR64 = struct.Struct("<4sLQL")
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _MODE = stat.S_IFREG | 0o644
 _DIRECTORY_ENTRY = 46 + 128  # bytes of a central directory entry with its name, and room for the offset of zip64
-DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError, RuntimeError, ValueError)
+CORRUPT = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError)
+DAMAGED = (*CORRUPT, OSError)
 
 
 class NoBundle(Exception):
@@ -173,8 +174,8 @@ def _end_of(file: IO[bytes]) -> tuple[int, int, int]:
     if offset < 0:
         raise ValueError("too short")
     file.seek(offset)
-    magic, _, _, _, count, directory, start, comment = _END.unpack(file.read(_END.size))
-    if magic != b"PK\5\6" or comment:
+    magic, disk, disks, here, count, directory, start, comment = _END.unpack(file.read(_END.size))
+    if magic != b"PK\5\6" or comment or disk or disks or here != count:
         raise ValueError("it does not end with the directory of an archive")
     if count != 0xFFFF and directory != 0xFFFFFFFF and start != 0xFFFFFFFF:
         return offset, count, directory
@@ -204,7 +205,7 @@ def _plain(info: zipfile.ZipInfo) -> bool:
     fields = ("date_time", "compress_type", "comment", "create_system", "flag_bits", "internal_attr", "external_attr")
     return (
         all(getattr(info, field) == getattr(expected, field) for field in fields)
-        and info.volume == 0
+        and info.volume == info.reserved == 0
         and (far or (info.extra == b"" and info.create_version == info.extract_version == zipfile.DEFAULT_VERSION))
     )
 

@@ -103,6 +103,14 @@ def _statement(payload: bytes, report: Report) -> Statement | None:
                 f"{kind!r} is a schema that this program does not know (it knows {SUBMISSION_VERSION}); upgrade assay",
             )
             return None
+        predicate = value.get("predicate") if isinstance(value, dict) else None
+        version = predicate.get("schema_version") if isinstance(predicate, dict) else None
+        if isinstance(version, int) and version > SUBMISSION_VERSION:
+            report.problem(
+                f"{STATEMENT}.predicate.schema_version",
+                f"{version} is a schema that this program does not know (it knows {SUBMISSION_VERSION}); upgrade assay",
+            )
+            return None
         return Statement.model_validate_json(payload, strict=True)
     except NotStrict as error:
         report.problem(STATEMENT, str(error))

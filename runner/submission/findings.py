@@ -48,12 +48,11 @@ class Report:
 
     def differences(self, path: str, found: Any, expected: Any, source: str) -> None:
         """A problem for each leaf in which ``found`` is not what ``source`` says."""
-        here, there = flatten(found), flatten(expected)
+        here, there = _leaves(found), _leaves(expected)
         for leaf in {**there, **here}:
             mine, right = here.get(leaf, ABSENT), there.get(leaf, ABSENT)
             if not same(mine, right):
-                where = f"{path}.{leaf}" if leaf else path
-                self.problem(where, f"is {shown(mine)}, and {shown(right)} by {source}")
+                self.problem(path + leaf, f"is {shown(mine)}, and {shown(right)} by {source}")
 
     @property
     def problems(self) -> list[Finding]:
@@ -62,6 +61,13 @@ class Report:
     @property
     def notes(self) -> list[Finding]:
         return [finding for finding in self.findings if finding.level == "note"]
+
+
+def _leaves(value: Any) -> dict[str, Any]:
+    """By their path from here: ``.launcher.actions``, ``[0].engine``, or an empty one for a value without parts."""
+    if not isinstance(value, Mapping | list | tuple):
+        return {"": value}
+    return {leaf if leaf.startswith("[") else f".{leaf}": item for leaf, item in flatten(value).items()}
 
 
 def same(one: Any, other: Any) -> bool:

@@ -26,7 +26,7 @@ from runner.store.artifacts import AttemptFolder
 from runner.store.store import Run, Store, check_name
 from runner.store.tables import RunRow
 from runner.store.text import canonical
-from runner.submission.archive import DAMAGED, Archive, NoBundle
+from runner.submission.archive import CORRUPT, Archive, NoBundle
 from runner.submission.check import Verified, check
 from runner.submission.findings import Report
 from runner.submission.ledger_file import lines_of, parse_line, row_of
@@ -107,9 +107,17 @@ def _clear(final: Path, staged: Path) -> None:
 
 
 def _lines(archive: Archive, limits: Limits) -> Iterator[tuple[bytes, LedgerLine]]:
-    with archive.stream(LEDGER_FILE) as stream:
-        for raw in lines_of(stream, limits.line_bytes):
-            yield raw, parse_line(raw)
+    try:
+        with archive.stream(LEDGER_FILE) as stream:
+            for raw in lines_of(stream, limits.line_bytes):
+                yield raw, parse_line(raw)
+    except CORRUPT:
+        raise _changed(archive) from None
+
+
+def _changed(archive: Archive) -> AssayError:
+    """The file of the bundle is no longer the one that was verified."""
+    return AssayError(f"bundle {archive.path}: it was changed while it was being imported; fetch it again")
 
 
 def _unpack(archive: Archive, limits: Limits, folder: Path) -> None:
@@ -136,12 +144,10 @@ def _copy(archive: Archive, sha256: str, target: Path) -> None:
             for chunk in archive.chunks(f"{BLOBS}{sha256}"):
                 digest.update(chunk)
                 file.write(chunk)
-    except OSError:
-        raise
-    except DAMAGED:
-        digest = hashlib.sha256(b"damaged")
+    except CORRUPT:
+        raise _changed(archive) from None
     if digest.hexdigest() != sha256:
-        raise AssayError(f"bundle {archive.path}: it was changed while it was being imported; fetch it again")
+        raise _changed(archive)
 
 
 def _record(
@@ -150,7 +156,7 @@ def _record(
     try:
         with store.database.write() as session:
             if _entries(session, archive, limits, name) != verified.ledger_sha256:
-                raise AssayError(f"bundle {archive.path}: it was changed while it was being imported; fetch it again")
+                raise _changed(archive)
             said = verified.statement.predicate
             source = Received(
                 key=said.submitter.key,
@@ -160,7 +166,7 @@ def _record(
                 run_name=name,
             )
             ledger.append(session, said.run.id, KIND, source.payload())
-            os.rename(staged, final)
+            staged.rename(final)
     except IntegrityError:
         shutil.rmtree(final, ignore_errors=True)
         raise BadInput(

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from functools import cache
 from types import TracebackType
 from typing import IO, Any
 
 from pydantic import ValidationError
-from sqlalchemy import create_engine
-from sqlalchemy.pool import StaticPool
+from sqlalchemy import Engine, create_engine
+from sqlalchemy.pool import NullPool
 from sqlmodel import Session, SQLModel, col, select
 
 from manifests.records import SCHEMA_VERSION, AttemptRecord
@@ -22,6 +23,12 @@ from runner.store.text import canonical, parse, stamp
 from runner.submission.facts import LedgerEnd
 from runner.submission.findings import Report
 from runner.submission.strict import NotStrict, canonical_value
+
+
+@cache
+def _memory() -> Engine:
+    """Every connection is an empty database of its own."""
+    return create_engine("sqlite://", poolclass=NullPool)
 
 
 def line_of(entry: Entry) -> bytes:
@@ -81,10 +88,10 @@ class LedgerReader:
         self._time = ""
         self._open: dict[tuple[str, int], str] = {}
         self._closed: dict[str, int] = {}
-        self._engine = create_engine("sqlite://", poolclass=StaticPool)
+        self._connection = _memory().connect()
         tables = [SQLModel.metadata.tables[name] for name in ("run", "attempt")]
-        SQLModel.metadata.create_all(self._engine, tables=tables)
-        self._session = Session(self._engine)
+        SQLModel.metadata.create_all(self._connection, tables=tables, checkfirst=False)
+        self._session = Session(self._connection)
         self._run_row: RunRow | None = None
 
     def read(self, lines: Iterable[bytes]) -> None:
@@ -209,7 +216,7 @@ class LedgerReader:
 
     def close(self) -> None:
         self._session.close()
-        self._engine.dispose()
+        self._connection.close()
 
     def __enter__(self) -> LedgerReader:
         return self
