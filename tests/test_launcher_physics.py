@@ -81,6 +81,34 @@ def test_the_spring_pulls_back_a_carriage_that_no_tooth_holds() -> None:
     assert env.plant.draw < 0.007  # it sags a little: at rest the spring has no pre-load
 
 
+@pytest.mark.parametrize("stiffness", [22.0, 28.0])
+@pytest.mark.parametrize("elevation_offset", [-2.0, 2.0])
+@pytest.mark.parametrize("kind", ["light", "heavy"])
+def test_carriage_and_projectile_start_at_rest(stiffness: float, elevation_offset: float, kind: str) -> None:
+    source = authored([board("one", 2.0, 1.5), FAR_WALL], required=[{"element": "one"}], projectiles=[kind])
+    env = launcher(source, stiffness=stiffness, elevation_offset=elevation_offset)
+    draw = env.plant.draw
+    wait(env, 0.1)
+    asleep = env.plant.data.tree_asleep[env.plant.model.body_treeid[env.plant.model.body("carriage").id]] >= 0
+    wait(env, 1.0)
+    assert asleep
+    assert env.plant.draw == pytest.approx(draw, abs=1e-4)
+    assert env.plant.seated() == 0
+
+
+def test_a_carriage_that_bounces_back_is_caught_when_the_trigger_is_up_by_then() -> None:
+    """As the parameters' text says of RATCHET_START: at about 22 mm, and it is no shot's draw."""
+    env = launcher(ONE)
+    aim(env, 0, 20)
+    pull(env, 0.28)
+    press(env)
+    wait(env, 1.0)
+    caught = env.plant.notch * g.RATCHET_PITCH
+    assert caught == pytest.approx(0.022, abs=0.0021)
+    assert env.plant.draw == pytest.approx(caught, abs=2e-4)
+    assert len(env.plant.shots) == 1
+
+
 def test_the_brake_holds_the_barrel_against_a_torque_on_the_wheel_and_lets_go_when_released() -> None:
     env = launcher(ONE)
     dof = env.plant.addresses(["azimuth_wheel"])[1][0]

@@ -107,7 +107,8 @@ TBAR_HALF_LENGTH = 0.035
 RATCHET_PITCH = 0.002
 """The latch holds the draw at multiples of this (m). It cannot go back: release is by the trigger only."""
 RATCHET_START = 0.02
-"""The pawl engages from this draw on (m)."""
+"""The pawl engages from this draw on (m). A carriage that bounces back this far after a hard launch is caught there
+when the trigger is up again by then; the next draw starts from that tooth."""
 MAX_DRAW = 0.31
 """Mechanical end of the draw (m)."""
 BREECH = (-0.045, 0.058)
@@ -155,7 +156,8 @@ TRIGGER_HINGE_X = 0.05
 TRIGGER_FIRES = 0.20
 """Paddle angle at which the sear lets go (rad)."""
 TRIGGER_REARMS = 0.05
-"""After a launch the latch works again once the paddle is back below this angle and the carriage at rest."""
+"""After a launch the latch works again once the paddle is below this angle (rad) while the draw is less than 5 mm. The
+carriage need not rest: after a hard launch it may bounce back from there to RATCHET_START and latch (see there)."""
 
 # ---- ammunition ----------------------------------------------------------------------------------------------------
 PICK = (0.30, -0.62, 0.22)

@@ -13,6 +13,7 @@ import numpy as np
 
 from images.mujoco.launcher import geometry as g
 
+GRAVITY = 9.81  # m/s^2, MuJoCo's own
 STIFF = 'solref=".004 1" solimp=".98 .999 .0005"'
 
 
@@ -30,6 +31,12 @@ class Realized:
     def barrel_rotation(self) -> np.ndarray:
         """World from barrel at the start."""
         return barrel_rotation(self.azimuth, self.elevation)
+
+    def sag(self, load: float) -> float:
+        """Draw (m) at which the spring carries the carriage and a projectile of mass ``load`` (kg) at the start.
+
+        They start there: without it they would bounce for three seconds and keep the mechanism awake."""
+        return (g.CARRIAGE_MASS + load) * GRAVITY * math.sin(self.elevation) / self.stiffness
 
 
 def barrel_rotation(azimuth: float, elevation: float) -> np.ndarray:
@@ -94,12 +101,12 @@ def _turret(realized: Realized) -> str:
     return f"""
 <geom class="stand" type="cylinder" size=".05 {z / 2 - 0.05}" pos="{x} {y} {z / 2 - 0.05}"/>
 <body name="turret" pos="{x} {y} {z}">
- <joint name="azimuth" axis="0 0 1" range="{low} {high}" damping=".3" armature=".02" frictionloss=".05"/>
+ <joint name="azimuth" axis="0 0 1" range="{low} {high}" damping=".3" armature=".02"/>
  <geom class="stand" type="cylinder" size=".055 .008" pos="0 0 -.088" mass=".5"/>
  <geom class="stand" type="box" size=".02 .004 .045" pos="0 .048 -.04" mass=".1"/>
  <geom class="stand" type="box" size=".02 .004 .045" pos="0 -.048 -.04" mass=".1"/>
  <body name="barrel">
-  <joint name="elevation" axis="0 -1 0" range="{elow} {ehigh}" damping=".3" armature=".02" frictionloss=".05"/>
+  <joint name="elevation" axis="0 -1 0" range="{elow} {ehigh}" damping=".3" armature=".02"/>
   {_barrel()}
   <body name="carriage" pos="{g.REST} 0 0">
    <joint name="draw" type="slide" axis="1 0 0" range="{-g.MAX_DRAW} 0" stiffness="{realized.stiffness}"

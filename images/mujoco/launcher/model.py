@@ -91,8 +91,10 @@ def _projectiles(scene: Scene, realized: Realized) -> str:
     for index, name in enumerate(projectile_names(scene)):
         kind = projectile(scene, index)
         radius = kind["radius"]
+        mass = kind["mass"] * realized.mass_factor
         if index == 0:
-            local = [g.REST + g.PUSHER_FRONT + radius + 0.001, 0, mechanism.centre_height(radius) + 1e-4]
+            s = g.PUSHER_FRONT + radius - realized.sag(mass)
+            local = [g.REST + s, 0, mechanism.centre_height(radius)]
             place = np.asarray(realized.pivot) + realized.barrel_rotation() @ local
         else:
             distance += radius
@@ -100,7 +102,7 @@ def _projectiles(scene: Scene, realized: Realized) -> str:
             distance += radius + 2e-4
         out.append(
             f'<body name="{name}" pos="{" ".join(f"{v:.9g}" for v in place)}"><freejoint name="{name}"/>'
-            f'<geom name="{name}" type="sphere" size="{radius}" mass="{kind["mass"] * realized.mass_factor:.9g}" '
+            f'<geom name="{name}" type="sphere" size="{radius}" mass="{mass:.9g}" '
             f'condim="6" conaffinity="33" friction=".6 .002 .0005" material="{scene.projectiles[index]}"/></body>'
         )
     return "".join(out)

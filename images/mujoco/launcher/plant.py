@@ -69,6 +69,7 @@ class Plant:
             "elevation": realized.elevation,
             "elevation_wheel": realized.elevation / g.GEAR,
             "brake": g.BRAKE_START,
+            "draw": -realized.sag(float(self.model.body(self.compiled.projectiles[0]).mass[0])),
         }
         for arm in g.ARMS:
             start |= {f"{arm}_joint{i + 1}": angle for i, angle in enumerate(g.HOME[arm])}
@@ -168,7 +169,8 @@ class Plant:
             self.flight.step()
 
     def _ratchet(self, draw: float, trigger: float) -> None:
-        """The pawl drops behind each tooth; after a launch it works again once trigger and carriage are at rest."""
+        """The pawl drops behind each tooth; after a launch it works again once the trigger is up while the
+        carriage is home, bouncing or not."""
         if not self.armed:
             self.armed = trigger < g.TRIGGER_REARMS and draw < 0.005
             return
