@@ -169,6 +169,17 @@ def test_shards_of_a_broken_pane_fall() -> None:
     assert after.mean() < 0.5 * before.mean()
 
 
+@pytest.mark.parametrize("pattern", [0, 1, 3])
+def test_shards_come_to_rest(pattern: int) -> None:
+    source = scenes.load("A025").model_dump(mode="json")
+    source["elements"][0]["pattern"] = pattern
+    env = launcher(source)
+    env.plant.flight.panes[0].fracture(env.plant.model, env.plant.data, np.array([1.0, 0.0, 0.0]))
+    wait(env, 4.0)
+    shards = [env.plant.model.body(name).id for name in env.plant.compiled.built["outer_pane"].shards]
+    assert (env.plant.data.tree_asleep[env.plant.model.body_treeid[shards]] >= 0).all()
+
+
 def test_a_target_that_falls_by_itself_is_a_fault_of_the_environment() -> None:
     env = launcher(authored([board("one", 2.0), FAR_WALL], required=[{"element": "one"}]))
     q, _ = env.plant.addresses(["one"])
