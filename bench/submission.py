@@ -1,7 +1,7 @@
 """Peak memory and time of ``assay verify`` and ``assay submit`` on a bundle of 1 GB, each in a process of its own.
 
-The run is a real one: an agent on a real environment that keeps incompressible pictures until their sizes add up. Raw is
-the least that any verifier does: read every byte of the bundle and hash it.
+The run is a real one: an agent on a real environment that keeps incompressible pictures until their sizes add up. Raw
+is the least that any verifier does: read every byte of the bundle and hash it.
 """
 
 from __future__ import annotations

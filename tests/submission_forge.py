@@ -16,11 +16,11 @@ from typing import Any
 from test_cli import assay
 
 from manifests.errors import ManifestError
-from manifests.load import load
+from manifests.load import Manifests, load
 from manifests.submission import BLOBS, ENVELOPE_FILE, LEDGER_FILE, Limits, RunSettings, Submitter, load_limits
 from runner.keys import Key, new_key
 from runner.store.ledger import GENESIS
-from runner.store.store import Store
+from runner.store.store import Run, Store
 from runner.store.text import canonical, digest, parse
 from runner.submission.archive import Archive, NoBundle, member
 from runner.submission.bundle import submit
@@ -28,6 +28,7 @@ from runner.submission.check import check
 from runner.submission.expected import expected
 from runner.submission.facts import Tally, predicate, statement
 from runner.submission.findings import Report
+from runner.submission.importing import import_bundle
 from runner.submission.ledger_file import LedgerReader, record_of
 
 Change = Callable[["Forge"], object]
@@ -207,3 +208,11 @@ def put(target: dict[str, Any], path: str, value: Any) -> None:
 def blob(made: Forge) -> str:
     """The file of the first record's states."""
     return f"{BLOBS}{made.artifact('states.npy')['sha256']}"
+
+
+def taken_in(home: Path, path: Path, manifests: Manifests | None = None, **choices: Any) -> tuple[Store, Run]:
+    """A store and the run that it imported."""
+    store = Store(home)
+    done = import_bundle(store, path, manifests or load(), load_limits(), **choices)
+    assert done.run is not None, [str(problem) for problem in done.report.problems]
+    return store, done.run
