@@ -18,11 +18,13 @@ Severity = Literal["problem", "note"]
 
 class ReplayRule(Strict):
     """``elsewhere``: the class that holds instead on another fingerprint. ``difference``: two state samples are the
-    same up to it, in their own units (m, rad). ``divergence`` and ``verdict``: what a difference counts as."""
+    same up to it, in their own units (m, rad). What a difference counts as: ``start`` before the first action, where
+    no path has had time to part; ``divergence`` after it; ``verdict``."""
 
     text: str
     elsewhere: DeterminismClass
     difference: Annotated[float, Field(ge=0)]
+    start: Severity
     divergence: Severity
     verdict: Severity
 

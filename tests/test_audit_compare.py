@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -141,3 +142,16 @@ def test_a_sample_takes_its_share_of_successes_and_of_the_rest(good: int, bad: i
     assert [item.sequence for item in chosen] == sorted(item.sequence for item in chosen)
     assert draw(list(reversed(records)), seed, share) == chosen
     assert draw(records, seed, 1.0) == records
+
+
+def test_a_start_that_differs_is_never_forgiven_as_another_path() -> None:
+    rules = load_audit().classes
+    assert (rules["bit-exact"].start, rules["tolerance"].start, rules["statistical"].start) == (
+        "problem",
+        "problem",
+        "note",
+    )
+    stored = course(np.zeros((10, 2)))[0]
+    for shift, expected in ((1e-4, None), (0.25, "realized.x")):
+        found = divergence(stored, replace(stored, realized={"x": shift}), LOOSE)
+        assert (found.field if found else None) == expected

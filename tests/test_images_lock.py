@@ -19,7 +19,7 @@ from manifests.errors import ManifestError
 from manifests.image_lock import ImageLock, load_image_lock
 from manifests.images import load_images
 from runner.images import builder, files, identities
-from runner.images.contents import ROOT
+from runner.images.contents import ROOT, context_hash
 
 LOCK = ".venv/bin/assay images lock"
 
@@ -130,10 +130,10 @@ def checkout(tmp_path: Path, api: Any) -> Iterator[Path]:
     raw["roles"] = {"sandbox": raw["roles"]["sandbox"]}
     (tmp_path / "manifests/images.json").write_text(json.dumps(raw))
     (tmp_path / "manifests/images.lock").write_text('{"text": "", "releases": {}}')
+    made = builder.tag("sandbox", context_hash("sandbox", tmp_path))
     yield tmp_path
-    image = builder.find(api, "sandbox", tmp_path)
-    if image is not None:
-        api.remove_image(image.reference, force=True)
+    if api.images(name=made):
+        api.remove_image(made, force=True)
 
 
 @pytest.mark.docker

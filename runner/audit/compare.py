@@ -73,7 +73,7 @@ def class_of(
 
 def divergence(recorded: Course, replayed: Course, rule: ReplayRule) -> Divergence | None:
     """The first difference of two courses, or None. Under a rule with a tolerance digests are not compared."""
-    first = _initial(recorded, replayed)
+    first = _initial(recorded, replayed, rule.difference)
     if first is not None:
         return first
     exact = rule.difference == 0
@@ -115,13 +115,15 @@ def disclosed(recorded: Course, replayed: Course) -> str | None:
     return None if path is None else f"describe.{path} was {_short(was.get(path))} and is {_short(now.get(path))}"
 
 
-def _initial(recorded: Course, replayed: Course) -> Divergence | None:
+def _initial(recorded: Course, replayed: Course, difference: float) -> Divergence | None:
     was, now = flatten(storable(recorded.realized)), flatten(storable(replayed.realized))
     for path in {**was, **now}:
         one, other = was.get(path), now.get(path)
         if one != other:
             numbers = isinstance(one, int | float) and isinstance(other, int | float)
             size = abs(one - other) if numbers else None  # type: ignore[operator]
+            if size is not None and size <= difference:
+                continue
             return Divergence(f"realized.{path}", -1, 0, size, one, other)
     return None
 

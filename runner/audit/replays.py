@@ -134,7 +134,7 @@ def _one(setting: Replays, record: AttemptRecord, halt: Halt) -> tuple[dict[str,
         lowered = f"{declared} downgraded to {binding}" if declared != binding else f"{binding} holds"
         findings.append(note(where, f"another fingerprint ({', '.join(differs)}): {lowered}"))
     if apart is not None:
-        findings.append(_finding(rule.divergence, where, f"diverges {apart}"))
+        findings.append(_finding(rule.start if apart.by <= 0 else rule.divergence, where, f"diverges {apart}"))
     if ended.agrees is False:
         findings.append(_finding(rule.verdict, where, f"recorded {ended.recorded}, replayed {ended.replayed}"))
     if text is not None:
