@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from manifests.errors import ManifestError
 from manifests.image_lock import ImageLock, load_image_lock
 from manifests.images import load_images
+from runner.audit.rescore import unknown_images
 from runner.images import builder, files, identities
 from runner.images.contents import ROOT, context_hash
 
@@ -64,6 +65,12 @@ def test_an_identity_is_known_by_role_and_content() -> None:
     assert found is not None
     assert found[0] == "1.0.0"
     assert lock.with_context("sandbox", "e" * 64) is None
+
+
+def test_an_audit_says_which_images_of_a_run_are_of_no_release() -> None:
+    lock = ImageLock.model_validate_json(json.dumps(sample()))
+    found = unknown_images({"mujoco": {"sandbox": "a" * 64, "mujoco": "e" * 64}}, lock)
+    assert [str(one) for one in found] == ["image mujoco: eeeeeeeeeeee is of no release: an unreleased build"]
 
 
 def test_a_wrong_lock_is_one_line_with_its_field(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from manifests.image_lock import ImageLock, load_image_lock
 from manifests.load import Manifests
 from runner.audit.findings import Check, Finding, check, count, note, problem, skipped
 from runner.audit.records import check_records
@@ -19,6 +20,7 @@ from runner.store.text import parse
 from scoring.ledger import LedgerError
 
 SHOWN = 20  # differing numbers that are listed one by one
+OFFICIAL = "docker"  # the only runtime whose processes come from images
 PLACES = ("run.records",)  # where the records lie is no number
 
 Report = dict[str, Any]
@@ -50,6 +52,8 @@ def rescore(
     if against is not None:
         findings += _compare(numbers, flatten(against), "in the published result")
     findings += [note("run", text) for text in mine["run"].get("stale", ())]
+    if run.settings.get("runtime") == OFFICIAL:
+        findings += unknown_images(run.settings["images"], load_image_lock())
     summary = f"{count(len(numbers), 'number')} and words of {count(len(folded.records), 'record')} recomputed"
     return check("rescore", summary, findings, {"numbers": len(numbers), "total": mine["total"]}), mine
 
@@ -71,6 +75,16 @@ def eligibility(report: Report | None, found: Snapshot) -> Check:
     counted = [f"{ledger[name]:,} {name}" for name in names if ledger.get(name)]
     data = {"ledger": ledger, "attempts": report["attempts"], "rankable": report["rankable"]}
     return check("eligibility", ", ".join(counted) or "no attempt", findings, data)
+
+
+def unknown_images(images: dict[str, dict[str, str]], known: ImageLock) -> list[Finding]:
+    """The images of a run (engine to role to canonical identity) that no release has."""
+    found = {role: content for pair in images.values() for role, content in pair.items()}
+    return [
+        note(f"image {role}", f"{content[:12]} is of no release: an unreleased build")
+        for role, content in found.items()
+        if known.release_of(role, content) is None
+    ]
 
 
 def _score(store: Store, run: Run, manifests: Manifests, where: str, findings: list[Finding]) -> Report | None:
