@@ -1,8 +1,8 @@
 """A small real environment for the gateway's tests: a mass on a rail, pushed by a force (a 1-D double integrator).
 
 Goal: stand within 0.05 m of x = 1 m, slower than 0.05 m/s, for 5 control steps. Rule: never behind x = -1 m. The
-condition's parameters select what a test needs: ``components`` of the action, ``work`` (matrix products per step), and
-``fault`` with ``fault_at``.
+condition's parameters select what a test needs: ``components`` of the action, ``work`` (matrix products per step),
+``pause_s`` (waiting per step), and ``fault`` with ``fault_at``.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ class Slider:
         self.components = parameters.get("components", 2)
         self.fault, self.fault_at = parameters.get("fault"), parameters.get("fault_at", 0)
         self.work, self.matrix = parameters.get("work", 0), np.ones((64, 64))
+        self.pause_s = parameters.get("pause_s")
         self.x, self.v, self.steps, self.held = 0.0, 0.0, 0, 0
         self.verdict: Judgement | None = None
         self.log: list[dict[str, Any]] = []
@@ -73,6 +74,8 @@ class Slider:
             self._fail()
         for _ in range(self.work):
             self.matrix @ self.matrix
+        if self.pause_s is not None:
+            time.sleep(self.pause_s)
         self.v += float(action[0]) * self.control_dt * 10
         self.x += self.v * self.control_dt
         self.steps += 1
@@ -128,6 +131,10 @@ class Slider:
 
     def state(self) -> np.ndarray:
         return np.array([self.x, self.v])
+
+    def redraw(self, state: np.ndarray, camera: str, width: int, height: int, *, shadows: bool) -> np.ndarray:
+        self.x, self.v = (float(value) for value in state)
+        return self.render(camera, width, height)
 
     def digest(self) -> str:
         return hashlib.sha256(np.array([self.x, self.v, self.steps]).tobytes()).hexdigest()

@@ -24,7 +24,7 @@ from runner.store.store import Run, Store
 from runner.store.tables import AttemptRow
 
 TESTS = Path(__file__).parent
-SLOW = [{"busy_s": 0.05}] * 4  # an episode of 22 actions takes a second
+SLOW = [{"pause_s": 0.05}] * 4  # an episode of 22 actions takes a second
 
 
 def start(home: Path, agent: str, jobs: int = 1, parameters: object = None) -> subprocess.Popen[str]:
@@ -219,7 +219,7 @@ def test_field_10_ctrl_c_during_start_leaves_a_slot_that_the_next_start_takes_up
 
 
 def test_the_first_ctrl_c_lets_the_running_episode_end_and_opens_no_other(tmp_path: Path) -> None:
-    process = start(tmp_path, "fail", parameters=[{"busy_s": 0.3}] * 4)  # 7 s: it still runs when a busy machine looks
+    process = start(tmp_path, "fail", parameters=[{"pause_s": 0.2}] * 4)  # 4 s: it runs when a busy machine looks
     wait(lambda: any(row.state == "began" for row in rows(tmp_path)))
     process.send_signal(signal.SIGINT)
     output, _ = process.communicate(timeout=60)
