@@ -133,7 +133,7 @@ def mjcf(scene: Scene, realized: Realized, background: str) -> tuple[str, dict[s
     prefixes = [f"{arm}_" for arm in g.ARMS]
     text = f"""<mujoco model="launcher">
 <compiler angle="radian"/>
-<option timestep="{g.PHYSICS_DT}" integrator="implicitfast" cone="elliptic" impratio="10" solver="Newton">
+<option timestep="{g.PHYSICS_DT}" integrator="implicitfast" cone="elliptic" impratio="3" solver="Newton">
  <flag sleep="enable"/></option>
 <statistic center="1.3 0 .3" extent="2.6"/>
 <visual>{look.visual(background)}</visual>
