@@ -28,6 +28,8 @@ PREDICATE_TYPE = f"{PREDICATE_NAME}{SUBMISSION_VERSION}"
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Identifier = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 Count = Annotated[int, Field(ge=0)]
+RunName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
+DisplayName = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f-\x9f]{1,100}$")]  # no control characters
 
 
 class Limits(Strict):
@@ -94,12 +96,12 @@ class Submitter(Strict):
     """Who signs. ``name`` is what they call themselves; only ``key`` is proven."""
 
     key: Sha256
-    name: str | None
+    name: DisplayName | None
 
 
 class SubmittedRun(Strict):
     id: Identifier
-    name: str
+    name: RunName
     created_at: str
 
 
@@ -227,7 +229,7 @@ class RunSettings(Strict):
 
 
 class RunPayload(Strict):
-    name: str
+    name: RunName
     settings: RunSettings
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import base64
 import hashlib
 import json
+import shutil
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -57,6 +59,7 @@ class Origin:
 def origin() -> Origin:
     """Made once per test session: the three baselines on one environment, as plain processes."""
     home = Path(mkdtemp(prefix="assay-test-submission-"))
+    atexit.register(shutil.rmtree, home, ignore_errors=True)
     for model in RUNS:
         choices = ["--model", model, "--subset", "full", "--tasks", TASK, "--runtime", "process", "--run", model]
         assay(home, "evaluate", *choices, "--jobs", "2", check=0)

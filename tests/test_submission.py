@@ -79,6 +79,8 @@ def test_submit_needs_a_key_a_run_and_a_free_name(tmp_path: Path) -> None:
     done = with_key(home, tmp_path / "none.pem", "submit", "noop", "-o", free)
     assert "`assay keys new` makes one" in one_error(done)
     assert "run 'nop' is not in" in one_error(with_key(home, home / "key.pem", "submit", "nop", "-o", free))
+    long = with_key(home, home / "key.pem", "submit", "noop", "-o", free, "--name", "x" * 101)
+    assert "use 1 to 100 characters" in one_error(long)
     Path(free).write_bytes(b"mine")
     assert "there is a file already" in one_error(with_key(home, home / "key.pem", "submit", "noop", "-o", free))
     assert Path(free).read_bytes() == b"mine"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import stat
+import struct
 import zipfile
 from pathlib import Path
 
@@ -174,3 +175,20 @@ def test_files_that_share_their_bytes_are_refused(tmp_path: Path) -> None:
     raw[second + 42 : second + 46] = raw[first + 42 : first + 46]
     (tmp_path / "b.zip").write_bytes(raw)
     assert "overlaps the file before it" in problems(tmp_path / "b.zip")
+
+
+def test_a_directory_that_only_zip64_says_to_be_huge_is_refused_unread(tmp_path: Path) -> None:
+    raw = forge("noop").write(tmp_path / "b.zip").read_bytes()
+    end = len(raw) - 22
+    record = struct.pack("<4sQ2H2L4Q", b"PK\6\6", 44, 45, 45, 0, 0, 3, 10**9, 1 << 40, 0)
+    locator = struct.pack("<4sLQL", b"PK\6\7", 0, end, 1)
+    (tmp_path / "b.zip").write_bytes(raw[:end] + record + locator + raw[end:])
+    assert "bundle: 1000000000 files, 500000 are allowed" in problems(tmp_path / "b.zip")
+
+
+def test_a_name_cannot_control_the_terminal_that_prints_it(tmp_path: Path) -> None:
+    made = forge("noop")
+    made.files["\x1b[2Jgood\n"] = b""
+    text = problems(made.write(tmp_path / "b.zip"))
+    assert "\\x1b[2Jgood: extra file" in text
+    assert "\x1b" not in text

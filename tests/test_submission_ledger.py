@@ -211,6 +211,19 @@ def test_a_decision_of_a_submitter_arrives_as_a_proposal(tmp_path: Path, decisio
     )
 
 
+def test_the_policy_confirms_only_so_many_incidents_of_a_condition(tmp_path: Path) -> None:
+    made = forge("noop")
+    for opened in made.of("opened")[:3]:
+        opened["condition"] = 0
+        record = next(closed["record"] for closed in made.of("closed") if closed["attempt"] == opened["attempt"])
+        record.update(cause="container_fault", outcome="invalid", code="ERR", incident="candidate", condition=0)
+        record.update(evidence={"log": "?"}, violation=None)
+        found = body(record["run"], record, "confirmed", reviewer="policy", reason="before the first action")
+        made.lines.append({**made.lines[-1], "kind": "decision", "payload": {**found, "key": None, "signature": None}})
+    text = problems(made.forged().write(tmp_path / "b.zip"))
+    assert "3 incidents at marble/dual-panda/A007 c0 are confirmed by policy, 2 are allowed; ask a reviewer" in text
+
+
 # ---- lines: reordering, truncation, extension
 
 LINES: list[tuple[str, Change, str]] = [

@@ -174,17 +174,15 @@ def _end_of(file: IO[bytes]) -> tuple[int, int, int]:
     if offset < 0:
         raise ValueError("too short")
     file.seek(offset)
-    magic, disk, disks, here, count, directory, start, comment = _END.unpack(file.read(_END.size))
+    magic, disk, disks, here, count, directory, _, comment = _END.unpack(file.read(_END.size))
     if magic != b"PK\5\6" or comment or disk or disks or here != count:
         raise ValueError("it does not end with the directory of an archive")
-    if count != 0xFFFF and directory != 0xFFFFFFFF and start != 0xFFFFFFFF:
+    locator = offset - _LOCATOR64.size
+    file.seek(max(0, locator))
+    if locator < 0 or _LOCATOR64.unpack(file.read(_LOCATOR64.size))[0] != b"PK\6\7":
         return offset, count, directory
-    offset -= _LOCATOR64.size
-    file.seek(offset)
-    if _LOCATOR64.unpack(file.read(_LOCATOR64.size))[0] != b"PK\6\7":
-        return offset + _LOCATOR64.size, count, directory
-    offset -= _END64.size
-    file.seek(offset)
+    offset = locator - _END64.size  # zipfile goes by it wherever there is a locator, and so do we
+    file.seek(max(0, offset))
     fields = _END64.unpack(file.read(_END64.size))
     if fields[0] != b"PK\6\6":
         raise ValueError("its zip64 end record is not before its locator")

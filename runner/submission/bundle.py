@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from manifests.load import Manifests
 from manifests.submission import BLOBS, ENVELOPE_FILE, LEDGER_FILE, Limits, Submitter
 from runner.errors import AssayError, BadInput
@@ -29,7 +31,8 @@ from runner.submission.findings import Report
 from runner.submission.ledger_file import LedgerReader, line_of, record_of
 from runner.submission.received import received
 
-LEVEL = 6  # of zlib
+LEVEL = 6  # of zlib, as zipfile packs
+WORTH, SUSPECT = 0.9, 0.02  # packed to unpacked size: above the one it is no use, below the other it looks like a bomb
 
 
 @dataclass(frozen=True)
@@ -46,10 +49,14 @@ def submit(
     """Write the bundle of a run to ``out``. Raises BadInput for a run that is nobody's to submit, and AssayError when
     an artifact or the disk fails."""
     _refuse(store, run, out)
+    try:
+        who = Submitter(key=key.public, name=name)
+    except ValidationError:
+        raise BadInput(f"name {name!r}: use 1 to 100 characters, without control characters") from None
     part = out.with_name(f".{out.name}.{os.getpid()}.part")
     report = Report()
     try:
-        _write(store, run, manifests, key, part, name)
+        _write(store, run, manifests, key, who, part)
         with Archive(part, limits, report) as archive:
             check(archive, manifests, limits, report, key.public)
         if report.problems:
@@ -75,7 +82,7 @@ def _refuse(store: Store, run: Run, out: Path) -> None:
         raise BadInput(f"run {run.name}: it was submitted by key {source.key}; pass their bundle on")
 
 
-def _write(store: Store, run: Run, manifests: Manifests, key: Key, part: Path, name: str | None) -> None:
+def _write(store: Store, run: Run, manifests: Manifests, key: Key, who: Submitter, part: Path) -> None:
     entries = store.entries(run)
     with LedgerReader(Report()) as ledger, zipfile.ZipFile(part, "w") as bundle:
         ledger.read(line_of(entry)[:-1] for entry in entries)
@@ -94,9 +101,7 @@ def _write(store: Store, run: Run, manifests: Manifests, key: Key, part: Path, n
             _add_blob(bundle, sha256, sources[sha256])
         _add_ledger(bundle, entries, ledger.end.size)
         conditions = expected(ledger.settings, manifests).conditions
-        stated = predicate(
-            ledger.run, ledger.settings, tally, ledger.end, conditions, Submitter(key=key.public, name=name)
-        )
+        stated = predicate(ledger.run, ledger.settings, tally, ledger.end, conditions, who)
         envelope = sign(statement(stated, ledger.end.sha256, sources), key)
         with bundle.open(member(ENVELOPE_FILE, len(envelope), packed=True), "w") as target:
             target.write(envelope)
@@ -129,16 +134,19 @@ def _look(source: Path, sha256: str) -> tuple[int, bool]:
     Raises AssayError for a file that is not what its record says.
     """
     digest, packer, size, packed = hashlib.sha256(), zlib.compressobj(LEVEL), 0, 0
+    worth = True
     for chunk in _chunks(source):
         digest.update(chunk)
         size += len(chunk)
-        packed += len(packer.compress(chunk))
+        if worth:  # pictures show in their first chunk that they are not
+            packed += len(packer.compress(chunk))
+            worth = packed < WORTH * size
     packed += len(packer.flush())
     if digest.hexdigest() != sha256:
         raise AssayError(
             f"artifact {source}: has SHA-256 {digest.hexdigest()}, its record says {sha256}; restore it from a backup"
         )
-    return size, 0.02 * size < packed < 0.9 * size
+    return size, worth and SUSPECT * size < packed < WORTH * size
 
 
 def _chunks(path: Path) -> Iterator[bytes]:

@@ -32,10 +32,10 @@ class Report:
         self.findings: list[Finding] = []
 
     def problem(self, path: str, text: str) -> None:
-        self.findings.append(Finding("problem", path, _line(text)))
+        self.findings.append(Finding("problem", _line(path), _line(text)))
 
     def note(self, path: str, text: str) -> None:
-        self.findings.append(Finding("note", path, _line(text)))
+        self.findings.append(Finding("note", _line(path), _line(text)))
 
     def schema(self, path: str, error: ValidationError) -> None:
         """Every finding of a schema as a problem of its own."""
@@ -86,4 +86,5 @@ def shown(value: Any) -> str:
 
 
 def _line(text: str) -> str:
-    return " ".join(text.split())
+    """One line that a stranger's text cannot break, nor use to control a terminal."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in " ".join(text.split()))

@@ -9,6 +9,8 @@ import rfc8785
 
 from runner.store.text import MAX_INTEGER
 
+DEEPEST = 64  # levels of objects and lists: what the runner writes has about ten
+
 
 class NotStrict(ValueError):
     """Why a text is no strict JSON, in a few words with the fix."""
@@ -31,7 +33,7 @@ def strict_value(raw: bytes) -> Any:
     """The value of JSON without a key twice and without NaN. Raises NotStrict."""
     try:
         text = raw.decode("utf-8")
-        return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant, parse_int=_number)
+        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant, parse_int=_number)
     except NotStrict:
         raise
     except UnicodeDecodeError as error:
@@ -40,6 +42,15 @@ def strict_value(raw: bytes) -> Any:
         raise NotStrict("is nested too deeply; `assay submit` writes it again") from None
     except ValueError as error:
         raise NotStrict(f"is not JSON ({error}); `assay submit` writes it again") from None
+    if _deeper(value, DEEPEST):
+        raise NotStrict("is nested too deeply; `assay submit` writes it again")
+    return value
+
+
+def _deeper(value: Any, levels: int) -> bool:
+    if isinstance(value, dict):
+        return not levels or any(_deeper(item, levels - 1) for item in value.values())
+    return isinstance(value, list) and (not levels or any(_deeper(item, levels - 1) for item in value))
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
