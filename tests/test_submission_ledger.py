@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -185,17 +184,25 @@ def test_another_image_is_flagged_as_unknown(tmp_path: Path) -> None:
     assert any("mujoco.mujoco: unknown image '1111" in str(note) for note in report.notes)
 
 
-def test_a_container_image_outside_the_lock_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lock = tmp_path / "images.lock"
-    lock.write_text(json.dumps({"mujoco": "2" * 64}))
-    monkeypatch.setattr("runner.submission.expected.IMAGE_LOCK", lock)
+def test_a_container_image_is_one_of_a_release_in_its_own_role(tmp_path: Path) -> None:
+    from manifests.image_lock import load_image_lock
+
     made = forge()
     put(made.settings, "runtime", "docker")
+    locked = {role: row.identities[0].content for role, row in load_image_lock().releases["0.1.0"].roles.items()}
     for closed in made.of("closed"):
         put(closed, "record.runtime", "docker")
-    text = problems(made.forged().write(tmp_path / "b.zip"))
+    text = problems(made.forged().write(tmp_path / "unknown.zip"))
     assert "images.mujoco.mujoco: unknown image" in text
-    assert "manifests/images.lock does not have it" in text
+    assert "no release in manifests/images.lock has it" in text
+    for role in ("mujoco", "reference"):
+        made.settings["images"]["mujoco"][role] = locked[role]
+    for closed in made.of("closed"):
+        for image in closed["record"]["images"]:
+            image["content"] = locked[image["role"]]
+    assert problems(made.forged().write(tmp_path / "released.zip")) == ""
+    made.settings["images"]["mujoco"]["reference"] = locked["mujoco"]  # a released image, in another role
+    assert "images.mujoco.reference: unknown image" in problems(made.forged().write(tmp_path / "swapped.zip"))
 
 
 @pytest.mark.parametrize("decision", ["confirmed", "rejected"])

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError
 from typing import Any
 
-from manifests.load import FOLDER, Manifests
+from manifests.image_lock import load_image_lock
+from manifests.load import Manifests
 from manifests.records import Budgets
 from manifests.submission import RunSettings
 from runner.agents.base import AgentInfo
@@ -16,8 +17,6 @@ from runner.errors import BadInput
 from runner.plan import Planned, budget_labels, plan
 from runner.settings import Choices, run_settings
 from runner.submission.facts import condition_hashes
-
-IMAGE_LOCK = FOLDER / "images.lock"
 
 
 @dataclass(frozen=True)
@@ -82,11 +81,13 @@ def baseline_digest(model: str) -> str | None:
 def image_known(runtime: str, role: str, content: str) -> bool | None:
     """Whether an image of this content is one that this program's pins make; None where there are no pins to ask.
 
-    Containers are pinned by ``manifests/images.lock``. Without containers the identity is that of sources, packages and
-    interpreter: known when this checkout has the same.
+    Containers are pinned by the releases of ``manifests/images.lock``. Without containers the identity is that of
+    sources, packages and interpreter: known when this checkout has the same.
     """
     if runtime == "docker":
-        return content in IMAGE_LOCK.read_text(encoding="utf-8") if IMAGE_LOCK.is_file() else None
+        lock = load_image_lock()
+        locked = any(role in release.roles for release in lock.releases.values())
+        return lock.release_of(role, content) is not None if locked else None
     from manifests.errors import ManifestError
     from runner.runtimes.view import identity
 

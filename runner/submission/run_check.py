@@ -55,7 +55,7 @@ def _images(settings: RunSettings, manifests: Manifests, engine: str, report: Re
         text = f"unknown image {shown(content)}"
         if known is False:
             report.problem(
-                f"{path}.{role}", f"{text}: manifests/images.lock does not have it; `make images` builds those"
+                f"{path}.{role}", f"{text}: no release in manifests/images.lock has it; see `assay images verify`"
             )
         elif known is None:
             report.note(f"{path}.{role}", f"{text}: no pinned identity here is the same; only a rerun can tell")
