@@ -18,6 +18,7 @@ BENCHES = (
     "command",
     "parallel",
     "scoring",
+    "rendering",
     "replay",
     "agents",
     "submission",
