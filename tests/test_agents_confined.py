@@ -64,7 +64,8 @@ def test_code_of_a_model_solves_a007_at_l0_with_pictures(tmp_path: Path, runtime
     assert record.usage.model_calls == len(codes)
     assert record.usage.images_sent == len(codes) - 1
     assert record.evidence["models"] == ["scripted-2026-01-01"]
-    assert 800 <= record.actions <= 807
+    recorded = sum(len(part) for part in chunks(PARTS))
+    assert 0.9 * recorded < record.actions <= recorded  # ended by its success, on the last part
     pictures = [item for item in record.artifacts if item.media_type == "image/png"]
     assert len({item.sha256 for item in pictures}) == len(codes) - 1
 
