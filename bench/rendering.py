@@ -59,7 +59,7 @@ def _spend(episode: Episode, video: Path | None) -> float:
                 write_video(video, Film(stage, episode, [view], FPS), lambda done, count: None)
             else:
                 shown = episode.times.searchsorted(moments(episode.times, FPS), side="right") - 1
-                for _ in stage.pictures(episode.states[shown], view):
+                for _ in stage.pictures(episode.states[shown], [view]):
                     pass
     finally:
         os.sched_setaffinity(0, allowed)

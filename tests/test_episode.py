@@ -97,6 +97,11 @@ def test_frames_are_drawn_from_the_states_and_the_last_has_the_verdict(home: Pat
     assert first.size == last.size == (192, 116)
     assert COLOURS["failure"] in {colour for _, colour in last.getcolors(1 << 20) or ()}
     assert (np.asarray(first)[:96] != np.asarray(last)[:96]).any()  # something moved
+    alone = tmp_path / "alone"
+    assay(home, "episode", "r", "2", "--frames", str(alone), *DRAW, "--camera", "mechanism", check=0)
+    for file in files:  # the right half is the second camera at the same instant
+        single, both = (np.asarray(Image.open(path)).astype(int) for path in (alone / file.name, file))
+        assert np.abs(both[40:96, 96:] - single[40:96]).max() <= 2
 
 
 @needs_gl
@@ -140,7 +145,7 @@ def test_a_contact_sheet_has_a_picture_for_each_moment(home: Path, tmp_path: Pat
     moments = ["--at", "0@wide=start", "--at", "0.02@range*1.5"]
     done = assay(home, "episode", "r", "2", "--sheet", str(path), *moments, "--runtime", "process", check=0)
     assert done.stdout.startswith(f"{path}: ")
-    assert Image.open(path).width == 1200
+    assert Image.open(path).width == 9 + 2 * (388 + 9)
     assert path.stat().st_size < 400_000
     late = assay(home, "episode", "r", "2", "--sheet", str(path), "--at", "999", "--runtime", "process", check=2)
     assert "999: the episode ends at" in one_error(late)

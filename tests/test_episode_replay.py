@@ -33,7 +33,7 @@ def replay(process: Gateway, **spec: Any) -> dict[str, Any]:
 
 
 def draw(process: Gateway, states: np.ndarray, **changes: Any) -> None:
-    header = {"camera": "side", "width": 64, "height": 48, "shadows": False, **changes}
+    header = {"views": [{"camera": "side", "width": 64, "height": 48}], "shadows": False, **changes}
     process.send("draw", {"states": states.astype(np.float32)}, **header)
 
 
@@ -53,13 +53,22 @@ def test_every_state_gives_its_picture_in_order_and_in_any_order_of_time(process
     for index in range(4):
         header, parts = process.expect("drawn")
         assert header["index"] == index
-        picture = parts["picture"]
+        picture = parts["picture/0"]
         assert isinstance(picture, np.ndarray)
         assert picture.dtype == np.uint8
         assert picture.shape == (48, 64, 3)
         seen.append(mass(picture))
     assert np.argsort(seen).tolist() == np.argsort(places).tolist()
     assert process.end() == 0
+
+
+def test_several_views_of_a_state_come_together_in_their_order(process: Gateway) -> None:
+    replay(process)
+    views = [{"camera": "side", "width": width, "height": 48} for width in (64, 128)]
+    draw(process, np.zeros((3, 2)), views=views)
+    for _ in range(3):
+        _, parts = process.expect("drawn")
+        assert [np.shape(parts[f"picture/{number}"]) for number in (0, 1)] == [(48, 64, 3), (48, 128, 3)]
 
 
 def test_pictures_are_drawn_even_of_an_episode_that_had_none(process: Gateway) -> None:
@@ -71,7 +80,8 @@ def test_pictures_are_drawn_even_of_an_episode_that_had_none(process: Gateway) -
     [
         (np.zeros((1, 3)), {}, ("3 numbers", "scene's 2")),
         (np.zeros(2), {}, ("not an array of one row",)),
-        (np.zeros((1, 2)), {"width": "wide"}, ("'wide'", "pixels")),
+        (np.zeros((1, 2)), {"views": [{"camera": "side", "width": "wide", "height": 48}]}, ("'wide'", "pixels")),
+        (np.zeros((1, 2)), {"views": []}, ("views",)),
     ],
 )
 def test_a_request_that_does_not_fit_ends_in_a_fault_that_says_why(

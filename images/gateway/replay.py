@@ -49,16 +49,30 @@ class Replay:
         return 0
 
     def _draw(self, environment: Environment, header: Mapping[str, Any], parts: Mapping[str, Attachment]) -> None:
-        """One ``drawn`` frame for each state. Raises ValueError for a frame that does not fit."""
-        states = parts.get("states")
+        """One ``drawn`` frame for each state, with a picture of each view. Raises ValueError for what does not fit."""
+        states, views = parts.get("states"), _views(header.get("views"))
         if not isinstance(states, np.ndarray) or states.ndim != 2:
             raise ValueError("draw: states is not an array of one row for each picture")
-        camera, width, height = str(header.get("camera")), header.get("width"), header.get("height")
-        if type(width) is not int or type(height) is not int:
-            raise ValueError(f"draw: the size {width!r} x {height!r} is not two numbers of pixels")
         expected = environment.state().shape
         if states.shape[1:] != expected:
             raise ValueError(f"draw: the recorded states have {states.shape[1]} numbers, this scene's {expected[0]}")
+        shadows = header.get("shadows") is True
         for index, state in enumerate(states):
-            picture = environment.redraw(state, camera, width, height, shadows=header.get("shadows") is True)
-            self._host.send({"op": "drawn", "index": index}, {"picture": np.ascontiguousarray(picture)})
+            pictures: dict[str, Attachment] = {}
+            for number, (camera, width, height) in enumerate(views):
+                picture = environment.redraw(state, camera, width, height, shadows=shadows)
+                pictures[f"picture/{number}"] = np.ascontiguousarray(picture)
+            self._host.send({"op": "drawn", "index": index}, pictures)
+
+
+def _views(raw: Any) -> list[tuple[str, int, int]]:
+    """(camera, width, height) of each. Raises ValueError."""
+    found = []
+    for view in raw if isinstance(raw, list) else ():
+        camera, width, height = (view.get(key) for key in ("camera", "width", "height"))
+        if not isinstance(camera, str) or type(width) is not int or type(height) is not int:
+            raise ValueError(f"draw: the view {view!r} is not a camera, a width and a height in pixels")
+        found.append((camera, width, height))
+    if not found:
+        raise ValueError("draw: views is not a list of cameras with their sizes")
+    return found

@@ -46,12 +46,11 @@ class Film:
         times = self._episode.times
         shown = np.clip(np.searchsorted(times, np.array(self._moments) + 1e-6, side="right") - 1, 0, None)
         states = self._episode.states[shown]
-        streams = [self._stage.pictures(states, view) for view in self._views]
+        drawn = self._stage.pictures(states, self._views)
         last = len(self._moments) - 1
         frame: Image.Image | None = None
         since = 0.0
-        for index, time in enumerate(self._moments):
-            pictures = [next(stream) for stream in streams]
+        for index, (time, pictures) in enumerate(zip(self._moments, drawn, strict=True)):
             frame = self._overlay.frame(pictures, self._captions.at(time, since), ended=index == last)
             since = time
             yield frame

@@ -17,9 +17,9 @@ from runner.episode.stage import Stage, View
 from runner.episode.stored import Episode, EpisodeError
 from runner.errors import BadInput
 
-WIDTH = 1200  # pixels
 COLUMNS = 3
-GAP, STRIP, HEAD = 8, 34, 46
+SIDE = 388  # pixels of a picture
+GAP, STRIP, HEAD = 9, 34, 46
 CHOSEN = 6  # instants when none are given
 MAX_ZOOM = 2.5
 ALIKE_S = 0.5  # events nearer than this are one instant
@@ -86,42 +86,39 @@ def write_sheet(path: Path, stage: Stage, episode: Episode, chosen: list[Moment]
 
 def _sheet(stage: Stage, episode: Episode, captions: Captions, chosen: list[Moment], camera: str) -> Image.Image:
     columns = min(COLUMNS, len(chosen))
-    side = (WIDTH - GAP * (columns + 1)) // columns
-    side -= side % 2
-    cut = round(CROP * side)
-    high = side - 2 * cut
+    cut = round(CROP * SIDE)
+    high = SIDE - 2 * cut
     rows = math.ceil(len(chosen) / columns)
-    image = Image.new("RGB", (WIDTH, HEAD + rows * (high + STRIP + GAP)), BACK)
+    image = Image.new("RGB", (GAP + columns * (SIDE + GAP), HEAD + rows * (high + STRIP + GAP)), BACK)
     draw = ImageDraw.Draw(image)
-    _head(draw, captions)
+    _head(draw, captions, image.width)
     for index, moment in enumerate(chosen):
         row = int(np.searchsorted(episode.times, moment.time + 1e-6, side="right")) - 1
         state = episode.states[max(row, 0)][None]
-        picture = next(
-            stage.pictures(state, View(moment.camera or camera, round(side * moment.zoom / 2) * 2, fine=True))
-        )
-        spare = (len(picture) - side) // 2
-        picture = picture[spare : spare + side, spare : spare + side]
-        left = GAP + (index % columns) * (side + GAP)
+        view = View(moment.camera or camera, round(SIDE * moment.zoom / 2) * 2, fine=True)
+        (picture,) = next(stage.pictures(state, [view]))
+        spare = (len(picture) - SIDE) // 2
+        picture = picture[spare : spare + SIDE, spare : spare + SIDE]
+        left = GAP + (index % columns) * (SIDE + GAP)
         top = HEAD + (index // columns) * (high + STRIP + GAP)
         image.paste(Image.fromarray(picture[cut : cut + high]), (left, top))
-        _label(draw, captions, moment, left, top + high, side)
+        _label(draw, captions, moment, left, top + high)
     return image
 
 
-def _head(draw: ImageDraw.ImageDraw, captions: Captions) -> None:
+def _head(draw: ImageDraw.ImageDraw, captions: Captions, width: int) -> None:
     verdict = captions.verdict
     word = verdict.word.upper()
     wide = round(font(16).getlength(word)) + 20
-    draw.rounded_rectangle((WIDTH - GAP - wide, 9, WIDTH - GAP, 37), 4, fill=COLOURS[verdict.outcome])
-    draw.text((WIDTH - GAP - wide + 10, 13), word, TEXT, font(16))
-    draw.text((GAP, 12), fitted(captions.title, 18, WIDTH - wide - 4 * GAP), TEXT, font(18))
+    draw.rounded_rectangle((width - GAP - wide, 9, width - GAP, 37), 4, fill=COLOURS[verdict.outcome])
+    draw.text((width - GAP - wide + 10, 13), word, TEXT, font(16))
+    draw.text((GAP, 12), fitted(captions.title, 18, width - wide - 4 * GAP), TEXT, font(18))
 
 
-def _label(draw: ImageDraw.ImageDraw, captions: Captions, moment: Moment, left: int, top: int, side: int) -> None:
+def _label(draw: ImageDraw.ImageDraw, captions: Captions, moment: Moment, left: int, top: int) -> None:
     time = f"{moment.time:.2f} s"
     last = [text for at, text in captions.events if at <= moment.time + 1e-6]
     caption = moment.caption or (last[-1] if last else "start")
     after = left + round(font(16).getlength(time)) + 14
     draw.text((left, top + 8), time, TEXT, font(16))
-    draw.text((after, top + 9), fitted(caption, 15, left + side - after), QUIET, font(15))
+    draw.text((after, top + 9), fitted(caption, 15, left + SIDE - after), QUIET, font(15))

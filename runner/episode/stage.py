@@ -7,7 +7,7 @@ stays idle, and no agent is near.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,23 +78,26 @@ class Stage:
     def cameras(self) -> tuple[str, ...]:
         return tuple(camera["name"] for camera in self.ready["cameras"])
 
-    def pictures(self, states: np.ndarray, view: View) -> Iterator[np.ndarray]:
-        """uint8 (size, size, 3) of each state, in order, while the next is being drawn. Raises EpisodeError."""
+    def pictures(self, states: np.ndarray, views: Sequence[View]) -> Iterator[list[np.ndarray]]:
+        """For each state, in order, a picture uint8 (size, size, 3) of each view, while the next is being drawn.
+        Shadows are those of the first view. Raises EpisodeError."""
         from PIL import Image
 
-        if view.camera not in self.cameras:
-            raise EpisodeError(f"camera {view.camera!r} is not one of {', '.join(self.cameras)}")
-        side = view.drawn
-        header = {"op": "draw", "camera": view.camera, "width": side, "height": side, "shadows": view.fine}
+        for view in views:
+            if view.camera not in self.cameras:
+                raise EpisodeError(f"camera {view.camera!r} is not one of {', '.join(self.cameras)}")
+        wanted = [{"camera": view.camera, "width": view.drawn, "height": view.drawn} for view in views]
+        header = {"op": "draw", "views": wanted, "shadows": views[0].fine}
         for start in range(0, len(states), BATCH):
             batch = np.ascontiguousarray(states[start : start + BATCH], dtype=np.float32)
             self._send(header, {"states": batch})
             for _ in range(len(batch)):
                 _, parts = self._receive("drawn", FRAME_S)
-                picture = np.asarray(parts["picture"])
-                if side != view.size:
-                    picture = np.asarray(Image.fromarray(picture).reduce(2))
-                yield picture
+                found = [np.asarray(parts[f"picture/{number}"]) for number in range(len(views))]
+                yield [
+                    picture if view.drawn == view.size else np.asarray(Image.fromarray(picture).reduce(2))
+                    for picture, view in zip(found, views, strict=True)
+                ]
 
     # ---- frames -----------------------------------------------------------------------------------------------------
     def _send(self, header: dict[str, Any], parts: dict[str, Attachment] | None = None) -> None:
@@ -141,7 +144,8 @@ def stage_of(runtime: Runtime, manifests: Manifests, episode: Episode) -> Iterat
             )
         assert stage.image is not None
         made_with = next((image.content for image in record.images if image.role == stage.image.role), None)
-        if made_with != stage.image.content:
+        # The identities of two kinds of runtime are of different things and say nothing of each other.
+        if record.runtime == runtime.facts.name and made_with != stage.image.content:
             stage.note = f"drawn by another image than the episode was made with ({stage.image.content[:12]})"
         yield stage
 
