@@ -107,6 +107,7 @@ def by_policy(made: Forge) -> None:
 def overlap(made: Forge) -> None:
     opened = [number for number, line in enumerate(made.lines) if line["kind"] == "opened"]
     made.lines[opened[1]]["payload"]["condition"] = made.lines[opened[0]]["payload"]["condition"]
+    made.lines.insert(opened[0] + 1, made.lines.pop(opened[1]))
 
 
 def unplanned(made: Forge) -> None:
