@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -194,12 +195,22 @@ def test_any_single_byte_change_of_the_payload_is_refused(tmp_path: Path, positi
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(position=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7))
-def test_any_single_byte_change_of_the_archive_is_refused(tmp_path: Path, position: float, bit: int) -> None:
-    raw = bytearray(origin().bundles["noop"].read_bytes())
+def test_any_single_byte_change_of_the_archive_is_refused_or_changes_no_file(
+    tmp_path: Path, position: float, bit: int
+) -> None:
+    """A few bytes of a zip say nothing that is read, such as the system that made it."""
+    original = origin().bundles["noop"]
+    raw = bytearray(original.read_bytes())
     raw[int(position * len(raw))] ^= 1 << bit
     path = tmp_path / "b.zip"
     path.write_bytes(raw)
-    assert problems(path) != ""
+    if problems(path) == "":
+        assert members(path) == members(original)
+
+
+def members(path: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
 
 
 def test_every_problem_is_printed_and_not_only_the_first(tmp_path: Path) -> None:
