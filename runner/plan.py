@@ -95,7 +95,7 @@ class Missing:
     def __str__(self) -> str:
         count = len(self.environments)
         what = self.environments[0] if count == 1 else f"{count} {self.family} environments"
-        return f"{what}: {self.reason}" + ("" if self.alike else " and so on")
+        return f"{what}: {self.reason}" + ("" if self.alike else ", and so for the others")
 
 
 def missing_here(found: Iterable[tuple[str, str, str]]) -> list[Missing]:

@@ -73,7 +73,7 @@ class Progress:
             return
         mark, colour = MARKS[record.outcome]
         line = Text(f"{mark} {outcome_word(record):8}", style=colour)
-        line.append(f"{view.slot} #{view.ordinal}  ", style="default")
+        line.append(f"{view.slot} #{view.ordinal} [{record.sequence}]  ", style="default")
         line.append(summary(record), style="dim" if self._live else "default")
         self._console.print(line, soft_wrap=self._live is None)
 

@@ -29,9 +29,12 @@ def find_run(store: Store, name: str) -> Run:
     return run
 
 
+PIPE_WIDTH = 240  # columns where no terminal says how wide it is: no name is cut
+
+
 def console(*, error: bool = False) -> Console:
-    """Colours and live tables only in a terminal; on a pipe lines are not cut at 80 columns."""
+    """Colours and live tables only in a terminal; on a pipe no line is cut."""
     from rich.console import Console
 
     plain = Console(stderr=error)
-    return plain if plain.is_terminal else Console(stderr=error, width=120)
+    return plain if plain.is_terminal else Console(stderr=error, width=PIPE_WIDTH)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from runner.submission.received import Received
 
 LONGEST = 1000  # characters of a reason
+COUNTS_WIDTH = 90  # columns of a terminal that the other columns of the table want
 KEY_DIGITS = 12  # of a public key in the table; --json has all
 
 
@@ -40,16 +41,21 @@ def command(context: click.Context, as_json: bool) -> None:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)
-    columns = ("name", "created_at", "kind", "attempts", "success", "failure", "invalid", "open")
+    columns: tuple[str, ...] = ("name", "created_at", "kind", "attempts", "success", "failure", "invalid", "open")
     left = ("name", "created_at", "kind")
+    out = console()
+    longest = max(len(row["name"]) for row in found)
+    if out.width < longest + COUNTS_WIDTH:  # the name is what one copies from here: it is never cut
+        columns = tuple(name for name in columns if name not in ("created_at", "kind"))
     for name in columns:
-        table.add_column(name, justify="left" if name in left else "right", no_wrap=name != "name")
+        justify: Literal["left", "right"] = "left" if name in left else "right"
+        table.add_column(name, justify=justify, no_wrap=True, min_width=longest if name == "name" else None)
     for row in found:
         kind = "withdrawn" if row["withdrawn"] else row["kind"]
         if row["submitter"] and not row["withdrawn"]:
             kind = f"submitted by {row['submitter']['name'] or 'key'} {row['submitter']['key'][:KEY_DIGITS]}"
         table.add_row(*(str({**row, "kind": kind}[name]) for name in columns))
-    console().print(table)
+    out.print(table)
 
 
 @command.command("withdraw")

@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+COLUMNS = ("environment", "index", "split", "here")
+
 
 @click.group("tasks", invoke_without_command=True)
 @click.option("--subset", default="full", show_default=True)
@@ -28,14 +30,14 @@ def command(context: click.Context, subset: str, patterns: str | None, as_json: 
     from runner.cli.common import console
 
     table = Table(box=None, pad_edge=False)
-    for name in ("environment", "index", "split", "here"):
-        table.add_column(name, no_wrap=True)
-    table.add_column("title", overflow="ellipsis", no_wrap=True)
-    for row in found:
-        table.add_row(
-            row["id"], row["index"] or "–", row["split"] or "–", _here(row), row["title"] or row["objective"] or "–"
-        )
     out = console()
+    cells = [(row["id"], row["index"] or "–", row["split"] or "–", _here(row)) for row in found]
+    widths = [max(map(len, (name, *column))) for name, column in zip(COLUMNS, zip(*cells, strict=True), strict=True)]
+    for name, width in zip(COLUMNS, widths, strict=True):
+        table.add_column(name, no_wrap=True, min_width=width)
+    table.add_column("title", overflow="ellipsis", no_wrap=True, max_width=max(8, out.width - sum(widths) - 2 * 4))
+    for row, first in zip(found, cells, strict=True):
+        table.add_row(*first, row["title"] or row["objective"] or "–")
     out.print(table)
     here = sum(any(engine["implemented"] for engine in row["engines"].values()) for row in found)
     out.print(

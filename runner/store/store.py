@@ -187,7 +187,11 @@ class Store:
                 select(AttemptRow).where(AttemptRow.run_id == run.id, AttemptRow.sequence == sequence)
             ).first()
             if row is None:
-                raise BadInput(f"run {run.name}: no attempt has the sequence number {sequence}; see `assay score`")
+                known = session.exec(
+                    select(AttemptRow.sequence).where(AttemptRow.run_id == run.id).order_by(col(AttemptRow.sequence))
+                )
+                numbers = ", ".join(map(str, list(known)[:20])) or "none yet"
+                raise BadInput(f"run {run.name}: no attempt has the sequence number {sequence}; it has {numbers}")
             session.expunge(row)
             return row
 
