@@ -169,3 +169,18 @@ def test_the_example_of_the_protocol_page_is_the_frame_that_it_says():
     assert frame[4 : 4 + len(text)] == text.encode()
     assert struct.unpack(">I", frame[:4]) == (len(text),)
     assert f"0x{len(text):x} = {len(text)}" in page
+
+
+@pytest.mark.parametrize("shape", [[2**62, 0], [2**63, 0], [10**30, 0], [2**31, 2**31, 0], [2**26, 2**26, 0, 2**26]])
+def test_a_huge_size_beside_a_zero_is_a_stream_error_and_nothing_else(shape: list[int]) -> None:
+    item = {"name": "actions", "kind": "array", "dtype": "float64", "shape": shape, "size": 0}
+    raw = encode({"op": "step"})
+    header = json.dumps({"op": "step", "attachments": [item]}).encode()
+    stream = io.BytesIO(len(header).to_bytes(4, "big") + header + raw)
+    with pytest.raises(StreamError, match="attachment 0"):
+        read_frame(stream.read)
+
+
+def test_an_empty_array_keeps_its_shape() -> None:
+    _, attachments = read_frame(io.BytesIO(encode({"op": "x"}, {"a": np.zeros((0, 16))})).read)
+    assert attachments["a"].shape == (0, 16)  # type: ignore[union-attr]

@@ -229,9 +229,12 @@ def _check_declaration(index: int, item: Any) -> _Declaration:
             raise ValueError(f"it is neither bytes nor an array of {', '.join(DTYPES)}")
         if len(shape) > 8 or any(type(n) is not int or n < 0 for n in shape):
             raise ValueError("shape is not a list of at most 8 sizes")
-        count = 1
+        count = span = 1
         for n in shape:
             count *= n
+            span *= n or 1  # NumPy refuses a shape by its other sizes also where one is 0
+        if span > MAX_ATTACHMENT:
+            raise ValueError(f"shape spans more than {MAX_ATTACHMENT} items")
         if count * _ITEM_SIZE[dtype] != size:
             raise ValueError(f"shape and dtype do not take {size} bytes")
     except (KeyError, TypeError, ValueError) as error:
