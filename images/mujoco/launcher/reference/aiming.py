@@ -84,7 +84,9 @@ def search(
     azimuth = float(np.arctan2(flat[1], flat[0])) - ballistics.calibration.azimuth
     if not limits.azimuth[0] <= azimuth <= limits.azimuth[1]:
         raise NoAim(f"{wish.goal.name} lies at azimuth {np.degrees(azimuth):.1f} degrees, outside the limits")
-    elevation, draw = _passing(ballistics, projectile, float(np.hypot(*flat[:2])), float(flat[2]), wish, limits)
+    arc = (max(limits.elevation[0], wish.elevation[0]), min(limits.elevation[1], wish.elevation[1]))
+    window = Limits(limits.azimuth, arc, limits.draw)
+    elevation, draw = passing(ballistics, projectile, float(np.hypot(*flat[:2])), float(flat[2]), window)
     if not len(elevation):
         raise NoAim(f"no elevation and draw within the limits reach {wish.goal.name} with {projectile.kind}")
     turn = np.abs(elevation - present[1]) / ballistics.mechanism.gear * TURN_COST
@@ -101,12 +103,12 @@ def search(
     )
 
 
-def _passing(
-    ballistics: Ballistics, projectile: Projectile, distance: float, height: float, wish: Wish, limits: Limits
+def passing(
+    ballistics: Ballistics, projectile: Projectile, distance: float, height: float, limits: Limits
 ) -> tuple[Array, Array]:
     """Elevations and draws whose parabola passes ``height`` above the pivot at ``distance`` from its axis."""
     m = ballistics.mechanism
-    low, high = max(limits.elevation[0], wish.elevation[0]), min(limits.elevation[1], wish.elevation[1])
+    low, high = limits.elevation
     if low > high:
         return np.empty(0), np.empty(0)
     angles = np.linspace(low, high, max(2, round((high - low) / np.radians(0.5)) + 1))
