@@ -147,6 +147,10 @@ def test_a_contact_sheet_has_a_picture_for_each_moment(home: Path, tmp_path: Pat
     assert done.stdout.startswith(f"{path}: ")
     assert Image.open(path).width == 9 + 2 * (388 + 9)
     assert path.stat().st_size < 400_000
+    assay(home, "episode", "r", "2", "--sheet", f"{tmp_path}/new/", "--runtime", "process", check=0)
+    (made,) = (tmp_path / "new").iterdir()
+    assert re.fullmatch(r"marble-dual-panda-A007-c\d-2-[0-9a-f]{8}\.png", made.name)
+    assert Image.open(made).width == 9 + 3 * (388 + 9)
     late = assay(home, "episode", "r", "2", "--sheet", str(path), "--at", "999", "--runtime", "process", check=2)
     assert "999: the episode ends at" in one_error(late)
 
@@ -158,10 +162,11 @@ def test_a_run_is_drawn_after_it_and_its_evidence_stays_as_it_was(home: Path, tm
     before = {path: path.read_bytes() for path in (copy / "r").rglob("*") if path.is_file()}
     command = ["evaluate", *CHOICES, "--runtime", "process", "--run", "r", "--render"]
     drawn = assay(copy, *command, check=0)
-    assert drawn.stderr.count("drawn   marble/dual-panda/A007") == 4
+    assert len(re.findall(r"drawn   .*/marble-dual-panda-A007-c[0-3]-\d+-[0-9a-f]{8}\.", drawn.stderr)) == 4
     videos = sorted((copy / "r" / "rendered").iterdir())
-    attempts = {folder.parent.name for folder in (copy / "r").glob("*/record.json")}
-    assert {path.stem for path in videos} == attempts
+    records = [json.loads(path.read_bytes()) for path in (copy / "r").glob("*/record.json")]
+    stems = {f"marble-dual-panda-A007-c{row['condition']}-{row['sequence']}-{row['attempt'][:8]}" for row in records}
+    assert {path.stem for path in videos} == stems
     assert all(path.read_bytes() == content for path, content in before.items())
     assert "drawn" not in assay(copy, *command, check=0).stderr  # nothing is drawn twice
     report = json.loads(assay(copy, "audit", "r", "--format", "json").stdout)

@@ -18,8 +18,9 @@ from manifests.records import AttemptRecord, Budgets, GroupSettings, Usage, Viol
 from runner.episode import transcript
 from runner.episode.captions import Captions, event, verdict
 from runner.episode.film import moments
+from runner.episode.keyframes import Moment, chosen_moments
 from runner.episode.overlay import COLOURS, Overlay, fitted, font, wrapped
-from runner.episode.sheet import Moment, chosen_moments, parse_moment
+from runner.episode.sheet import HIGH, SIDE, _moving, parse_moment
 from runner.episode.stored import Episode, EpisodeError
 from runner.episode.visible import one_line, visible
 from runner.errors import BadInput
@@ -242,8 +243,8 @@ def test_a_frame_has_the_picture_above_and_the_verdict_at_the_end_only(tmp_path:
 
 # ---- contact sheet --------------------------------------------------------------------------------------------------
 def test_moments_are_parsed_with_camera_zoom_and_caption() -> None:
-    assert parse_moment("12.5") == Moment(12.5)
-    assert parse_moment("3@wide=launch = now") == Moment(3.0, "wide", "launch = now")
+    assert parse_moment("12.5") == Moment(12.5, zoom=1.0)
+    assert parse_moment("3@wide=launch = now") == Moment(3.0, "wide", "launch = now", 1.0)
     assert parse_moment("3@wide*1.5") == Moment(3.0, "wide", None, 1.5)
 
 
@@ -253,14 +254,72 @@ def test_a_moment_that_cannot_be_meant_is_refused_by_value(text: str) -> None:
         parse_moment(text)
 
 
-@given(st.lists(st.floats(0.0, 50.0), max_size=60))
-def test_chosen_moments_begin_at_the_start_and_end_at_the_end(times: list[float]) -> None:
+def captions_of(end: float, events: list[tuple[float, str]], actions: int = 100) -> Captions:
     captions = object.__new__(Captions)
-    captions.end, captions.events = 50.0, [(time, "e") for time in sorted(times)]
-    found = [moment.time for moment in chosen_moments(captions)]
+    captions.end, captions.events, captions.verdict = max(end, 1e-9), events, verdict(VIOLATION)
+    captions._actions, captions._controls = np.zeros((actions, 1)), []
+    captions._step = captions.end / max(actions, 1)
+    return captions
+
+
+def walk(end: float, still: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """Times and states at 25 Hz; the first component moves evenly, the second shakes by less than anything sees."""
+    times = np.arange(0.0, end + 1e-9, 0.04) if end else np.zeros(1)
+    moving = np.zeros(len(times)) if still else np.linspace(0, 1, len(times))
+    return times, np.stack([moving, 0.0005 * (-1.0) ** np.arange(len(times))], axis=1).astype(np.float32)
+
+
+@given(st.lists(st.floats(0.0, 50.0), max_size=60))
+def test_chosen_moments_begin_at_the_start_end_at_the_end_and_fill_whole_rows(times: list[float]) -> None:
+    captions = captions_of(50.0, [(time, "e") for time in sorted(times)])
+    found = [moment.time for moment in chosen_moments(captions, *walk(50.0))]
     assert (found[0], found[-1]) == (0.0, 50.0)
-    assert len(found) == 6
+    assert len(found) in (6, 9)
     assert found == sorted(set(found))
+
+
+def test_few_events_are_all_kept_and_the_rest_is_where_most_moved() -> None:
+    events = [(1.9, "brake released"), (15.0, "launch: shot 1"), (15.1, "left the muzzle: shot 1"), (15.96, "success")]
+    times, states = walk(15.96)
+    states[:, 0] = np.where(times < 8, 0.0, np.minimum((times - 8) / 2, 1.0))  # moves from 8 to 10 s
+    found = chosen_moments(captions_of(15.96, events), times, states)
+    told = {moment.caption: moment.time for moment in found}
+    assert told["start"] == 0.0
+    assert told["brake released"] == 1.9
+    assert told["launch: shot 1; left the muzzle: shot 1"] == 15.1
+    assert told["success"] == found[-1].time
+    assert len(found) == 6
+    assert sum(8 <= moment.time <= 10 for moment in found) == 2
+
+
+def test_of_many_events_the_rare_ones_are_kept() -> None:
+    events = [(float(time), "brake: set") for time in range(1, 40)]
+    events[10:10] = [(11.5, "fractured: pane")]
+    found = [moment.caption for moment in chosen_moments(captions_of(50.0, events), *walk(50.0))]
+    assert len(found) == 9
+    assert "fractured: pane" in found
+
+
+@pytest.mark.parametrize("end", [0.0, 60.0])
+def test_an_episode_in_which_nothing_happens_is_one_picture_that_says_so(end: float) -> None:
+    (only,) = chosen_moments(captions_of(end, [], actions=0), *walk(end, still=True))
+    assert only == Moment(0.0, caption="no action was taken: arm touched stand")
+
+
+def test_the_last_picture_says_how_it_ended_where_no_event_does() -> None:
+    found = chosen_moments(captions_of(4.0, [(1.0, "struck")]), *walk(4.0))
+    assert found[-1].caption == "arm touched stand"
+
+
+def test_pictures_are_cut_to_what_moves_in_the_shape_of_the_sheet() -> None:
+    still = np.zeros((1024, 1024, 3), dtype=np.uint8)
+    moved = still.copy()
+    moved[500:560, 600:900] = 200
+    left, top, right, bottom = _moving([still, moved])
+    assert left < 600 < 900 < right
+    assert top < 500 < 560 < bottom
+    assert (right - left) / (bottom - top) == pytest.approx(SIDE / HIGH, rel=0.01)
+    assert _moving([still, still])[0] == 0  # nothing moves: the whole width
 
 
 def test_a_verdict_cannot_be_changed() -> None:

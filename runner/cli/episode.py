@@ -20,9 +20,9 @@ RUNTIMES = ("auto", "docker", "bubblewrap", "process")
 @click.command("episode")
 @click.argument("run")
 @click.argument("attempt", required=False)
-@click.option("--video", type=click.Path(path_type=Path), help="Write FILE.mp4 (needs `make video`) or FILE.webp.")
+@click.option("--video", help="Write FILE.mp4 (needs `make video`) or FILE.webp; FOLDER/ makes a name.")
 @click.option("--frames", type=click.Path(path_type=Path), help="Write one PNG for each frame into this folder.")
-@click.option("--sheet", type=click.Path(path_type=Path), help="Write a PNG with the key moments.")
+@click.option("--sheet", help="Write a PNG with the key moments; FOLDER/ makes a name.")
 @click.option(
     "--at", multiple=True, metavar="TIME[@CAMERA[*ZOOM]][=TEXT]", help="A moment of the sheet; may be repeated."
 )
@@ -35,9 +35,9 @@ RUNTIMES = ("auto", "docker", "bubblewrap", "process")
 def command(
     run: str,
     attempt: str | None,
-    video: Path | None,
+    video: str | None,
     frames: Path | None,
-    sheet: Path | None,
+    sheet: str | None,
     at: tuple[str, ...],
     transcript: bool,
     **options: Any,
@@ -47,18 +47,27 @@ def command(
     Without an option it prints what the attempt was, how it ended and what the evaluator saw. Pictures are drawn now
     from the recorded states; the records are not touched.
     """
-    from runner.episode.film import check_choices, video_writer
+    from runner.episode.film import can_mp4, check_choices, video_writer
 
     check_choices(options["fps"], options["size"])
     if at and sheet is None:
         raise BadInput("at: moments are those of a contact sheet; give --sheet FILE.png too")
-    if video is not None:
-        video_writer(video)
     episode = _find(run, attempt)
+    film = _path(video, episode, ".mp4" if can_mp4() else ".webp")
+    if film is not None:
+        video_writer(film)
     if transcript or not (video or frames or sheet):
         _print(episode, whole=transcript)
     if video or frames or sheet:
-        _draw(episode, video, frames, sheet, at, options)
+        _draw(episode, film, frames, _path(sheet, episode, ".png"), at, options)
+
+
+def _path(given: str | None, episode: Episode, ending: str) -> Path | None:
+    """The file that is meant: in a folder one that says task, condition and attempt."""
+    if not given:
+        return None
+    folder = given.endswith("/") or Path(given).is_dir()
+    return Path(given, episode.file_stem + ending) if folder else Path(given)
 
 
 def _find(run: str, attempt: str | None) -> Episode:

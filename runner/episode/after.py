@@ -1,4 +1,4 @@
-"""Videos of a whole run, drawn after its last attempt: ``<run>/rendered/<attempt>.mp4``.
+"""Videos of a whole run, drawn after its last attempt: ``<run>/rendered/marble-dual-panda-A007-c0-2-54f98f86.mp4``.
 
 Afterwards, because drawing would take processor time from attempts whose wall clock is running. The folder is no part
 of any record: it can be removed and drawn again.
@@ -33,7 +33,7 @@ def render_missing(store: Store, run: Run, manifests: Manifests, runtime_name: s
     try:
         with renderer(runtime_name) as runtime:
             for episode in todo:
-                drawn += _draw(runtime, manifests, episode, folder / f"{episode.record.attempt}{ending}", say)
+                drawn += _draw(runtime, manifests, episode, folder / f"{episode.file_stem}{ending}", say)
     except (RuntimeUnavailable, EngineGone) as error:
         say(f"not drawn: {error}")
     return drawn
@@ -47,7 +47,7 @@ def _draw(runtime: Runtime, manifests: Manifests, episode: Episode, path: Path, 
     except EpisodeError as error:
         say(f"not drawn: {error}")
         return False
-    say(f"drawn   {episode.record.environment_id} c{episode.record.condition}: {path}")
+    say(f"drawn   {path}")
     return True
 
 
@@ -58,7 +58,5 @@ def _episodes(store: Store, run: Run) -> list[Episode]:
 
 def _videos(folder: Path, episode: Episode) -> list[Path]:
     return [
-        path
-        for path in (folder / f"{episode.record.attempt}{ending}" for ending in (".mp4", ".webp"))
-        if path.is_file()
+        path for path in (folder / f"{episode.file_stem}{ending}" for ending in (".mp4", ".webp")) if path.is_file()
     ]

@@ -5,42 +5,31 @@ from __future__ import annotations
 import math
 import os
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from PIL import Image, ImageDraw
 
 from runner.episode.captions import Captions
-from runner.episode.overlay import BACK, COLOURS, QUIET, TEXT, fitted, font
-from runner.episode.stage import Stage, View
+from runner.episode.keyframes import ROW, Moment, chosen_moments
+from runner.episode.overlay import BACK, COLOURS, QUIET, TEXT, fitted, font, wrapped
+from runner.episode.stage import MAX_SIDE, Stage, View
 from runner.episode.stored import Episode, EpisodeError
 from runner.errors import BadInput
 
-COLUMNS = 3
-SIDE = 388  # pixels of a picture
-GAP, STRIP, HEAD = 9, 34, 46
-CHOSEN = 6  # instants when none are given
+SIDE, HIGH = 388, 292  # pixels of a picture on the sheet; sky and floor are cut off the square that is drawn
+GAP, STRIP, HEAD = 9, 52, 72
 MAX_ZOOM = 2.5
-ALIKE_S = 0.5  # events nearer than this are one instant
-CROP = 0.125  # of a picture's height, off its top and its bottom: sky and floor
+CHANGED = 40  # of 255: a pixel whose brightness differs so between two moments shows something that moved
+MARGIN = 0.08  # of the picture, around all that moves
 _NUMBER = r"\d+(?:\.\d+)?"
 _MOMENT = re.compile(rf"(?P<time>{_NUMBER})(?:@(?P<camera>[^=*]+)(?:\*(?P<zoom>{_NUMBER}))?)?(?:=(?P<caption>.+))?")
-
-
-@dataclass(frozen=True)
-class Moment:
-    """One picture of the sheet: simulated time (s), camera (None: the first), caption (None: the last event), and how
-    much larger than the whole picture its middle is shown."""
-
-    time: float
-    camera: str | None = None
-    caption: str | None = None
-    zoom: float = 1.0
+Box = tuple[int, int, int, int]  # left, top, right, bottom
 
 
 def parse_moment(text: str) -> Moment:
-    """``TIME[@CAMERA[*ZOOM]][=CAPTION]``. Raises BadInput."""
+    """``TIME[@CAMERA[*ZOOM]][=CAPTION]``, the whole picture without a zoom. Raises BadInput."""
     found = _MOMENT.fullmatch(text.strip())
     zoom = float(found["zoom"] or 1) if found is not None else 0.0
     if found is None or not 1 <= zoom <= MAX_ZOOM:
@@ -50,29 +39,16 @@ def parse_moment(text: str) -> Moment:
     return Moment(float(found["time"]), found["camera"], found["caption"], zoom)
 
 
-def chosen_moments(captions: Captions, count: int = CHOSEN) -> list[Moment]:
-    """The start, the end, and the evaluator's events spread between them."""
-    times: list[float] = [0.0]
-    for time, _ in captions.events:
-        if time - times[-1] >= ALIKE_S and captions.end - time >= ALIKE_S:
-            times.append(time)
-    times.append(captions.end)
-    if len(times) < count:  # few events: even steps
-        times = [captions.end * index / (count - 1) for index in range(count)]
-    picked = sorted({round(index * (len(times) - 1) / (count - 1)) for index in range(count)})
-    return [Moment(times[index]) for index in picked]
-
-
-def write_sheet(path: Path, stage: Stage, episode: Episode, chosen: list[Moment], camera: str) -> None:
-    """Raises BadInput and EpisodeError."""
+def write_sheet(path: Path, stage: Stage, episode: Episode, given: Sequence[Moment], camera: str) -> None:
+    """Without ``given`` moments those of :func:`chosen_moments`. Raises BadInput and EpisodeError."""
     if path.suffix.lower() != ".png":
         raise BadInput(f"sheet {str(path)!r}: the name must end in .png")
     captions = Captions(episode)
-    chosen = chosen or chosen_moments(captions)
-    for moment in chosen:
+    for moment in given:
         if moment.time > captions.end + 1e-6:
             raise BadInput(f"at {moment.time:g}: the episode ends at {captions.end:.2f} s")
-    sheet = _sheet(stage, episode, captions, chosen, camera)
+    moments = given or chosen_moments(captions, episode.times, episode.states)
+    sheet = _sheet(captions, moments, _pictures(stage, episode, moments, camera))
     part = path.with_name(f".{path.stem}.part.png")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -84,41 +60,85 @@ def write_sheet(path: Path, stage: Stage, episode: Episode, chosen: list[Moment]
         part.unlink(missing_ok=True)
 
 
-def _sheet(stage: Stage, episode: Episode, captions: Captions, chosen: list[Moment], camera: str) -> Image.Image:
-    columns = min(COLUMNS, len(chosen))
-    cut = round(CROP * SIDE)
-    high = SIDE - 2 * cut
-    rows = math.ceil(len(chosen) / columns)
-    image = Image.new("RGB", (GAP + columns * (SIDE + GAP), HEAD + rows * (high + STRIP + GAP)), BACK)
+# ---- pictures -------------------------------------------------------------------------------------------------------
+def _pictures(stage: Stage, episode: Episode, moments: Sequence[Moment], camera: str) -> list[Image.Image]:
+    """One of each moment. Where no zoom is given all show the same part: everything that moves between them."""
+    drawn = []
+    for moment in moments:
+        row = int(np.searchsorted(episode.times, moment.time - 1e-6, side="left"))  # an event's effect comes after it
+        state = episode.states[min(row, len(episode.states) - 1)][None]
+        view = View(moment.camera or camera, MAX_SIDE, fine=True)
+        (picture,) = next(stage.pictures(state, [view]))
+        drawn.append(picture)
+    box = _moving([picture for picture, moment in zip(drawn, moments, strict=True) if moment.zoom is None])
+    size = _shown(len(moments))
+    return [
+        Image.fromarray(picture)
+        .crop(box if moment.zoom is None else _middle(MAX_SIDE / moment.zoom))
+        .resize(size, Image.Resampling.LANCZOS)
+        for picture, moment in zip(drawn, moments, strict=True)
+    ]
+
+
+def _moving(pictures: Sequence[np.ndarray]) -> Box:
+    """The part of square ``pictures`` that shows all which differs between them, in the shape of the sheet's."""
+    if len(pictures) < 2:
+        return _middle(MAX_SIDE)
+    grey = np.stack(pictures).mean(axis=3)
+    rows, columns = np.nonzero(np.ptp(grey, axis=0) > CHANGED)
+    if not len(rows):
+        return _middle(MAX_SIDE)
+    margin = 2 * MARGIN * MAX_SIDE
+    wide = max(np.ptp(columns) + margin, (np.ptp(rows) + margin) * SIDE / HIGH, MAX_SIDE / MAX_ZOOM)
+    return _middle(min(float(wide), MAX_SIDE), (columns.min() + columns.max()) / 2, (rows.min() + rows.max()) / 2)
+
+
+def _middle(wide: float, x: float = MAX_SIDE / 2, y: float = MAX_SIDE / 2) -> Box:
+    """A box ``wide`` pixels wide around (x, y), moved so that it lies inside the picture."""
+    high = wide * HIGH / SIDE
+    left = min(max(x - wide / 2, 0), MAX_SIDE - wide)
+    top = min(max(y - high / 2, 0), MAX_SIDE - high)
+    return round(left), round(top), round(left + wide), round(top + high)
+
+
+def _shown(count: int) -> tuple[int, int]:
+    """A single picture is as large as four."""
+    return (SIDE, HIGH) if count > 1 else (2 * SIDE + GAP, 2 * HIGH)
+
+
+# ---- the sheet ------------------------------------------------------------------------------------------------------
+def _sheet(captions: Captions, moments: Sequence[Moment], pictures: Sequence[Image.Image]) -> Image.Image:
+    wide, high = _shown(len(pictures))
+    columns = min(ROW, len(pictures))
+    rows = math.ceil(len(pictures) / columns)
+    image = Image.new("RGB", (GAP + columns * (wide + GAP), HEAD + rows * (high + STRIP + GAP)), BACK)
     draw = ImageDraw.Draw(image)
     _head(draw, captions, image.width)
-    for index, moment in enumerate(chosen):
-        row = int(np.searchsorted(episode.times, moment.time + 1e-6, side="right")) - 1
-        state = episode.states[max(row, 0)][None]
-        view = View(moment.camera or camera, round(SIDE * moment.zoom / 2) * 2, fine=True)
-        (picture,) = next(stage.pictures(state, [view]))
-        spare = (len(picture) - SIDE) // 2
-        picture = picture[spare : spare + SIDE, spare : spare + SIDE]
-        left = GAP + (index % columns) * (SIDE + GAP)
+    for index, (moment, picture) in enumerate(zip(moments, pictures, strict=True)):
+        left = GAP + (index % columns) * (wide + GAP)
         top = HEAD + (index // columns) * (high + STRIP + GAP)
-        image.paste(Image.fromarray(picture[cut : cut + high]), (left, top))
-        _label(draw, captions, moment, left, top + high)
+        image.paste(picture, (left, top))
+        _label(draw, captions, moment, left, top + high, wide)
     return image
 
 
 def _head(draw: ImageDraw.ImageDraw, captions: Captions, width: int) -> None:
+    """Title, outcome, and below them why it ended so."""
     verdict = captions.verdict
     word = verdict.word.upper()
     wide = round(font(16).getlength(word)) + 20
     draw.rounded_rectangle((width - GAP - wide, 9, width - GAP, 37), 4, fill=COLOURS[verdict.outcome])
     draw.text((width - GAP - wide + 10, 13), word, TEXT, font(16))
     draw.text((GAP, 12), fitted(captions.title, 18, width - wide - 4 * GAP), TEXT, font(18))
+    why = f"{verdict.text}  ·  {verdict.clause}" if verdict.clause else verdict.text
+    draw.text((GAP, 42), fitted(why, 15, width - 2 * GAP), QUIET, font(15))
 
 
-def _label(draw: ImageDraw.ImageDraw, captions: Captions, moment: Moment, left: int, top: int) -> None:
+def _label(draw: ImageDraw.ImageDraw, captions: Captions, moment: Moment, left: int, top: int, wide: int) -> None:
     time = f"{moment.time:.2f} s"
     last = [text for at, text in captions.events if at <= moment.time + 1e-6]
     caption = moment.caption or (last[-1] if last else "start")
     after = left + round(font(16).getlength(time)) + 14
-    draw.text((left, top + 8), time, TEXT, font(16))
-    draw.text((after, top + 9), fitted(caption, 15, left + SIDE - after), QUIET, font(15))
+    draw.text((left, top + 6), time, TEXT, font(16))
+    for index, line in enumerate(wrapped(caption, 15, left + wide - after, 2)):
+        draw.text((after, top + 7 + 19 * index), line, QUIET, font(15))

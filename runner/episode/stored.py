@@ -16,7 +16,7 @@ import numpy as np
 
 from manifests.records import AttemptRecord
 from runner.errors import AssayError, BadInput
-from runner.store.artifacts import check
+from runner.store.artifacts import check, rendered_stem
 from runner.store.store import Run, Store
 from runner.store.tables import AttemptRow
 
@@ -47,6 +47,12 @@ class Episode:
     @property
     def name(self) -> str:
         return f"attempt {self.record.sequence} of run {self.run}"
+
+    @property
+    def file_stem(self) -> str:
+        """What a file drawn of this episode is called, without its ending."""
+        record = self.record
+        return rendered_stem(record.environment_id, record.condition, record.sequence, record.attempt)
 
     @cached_property
     def states(self) -> np.ndarray:
