@@ -291,7 +291,7 @@ DESCRIBE: dict[str, Any] = {
 
 
 def test_the_task_says_all_that_describe_says() -> None:
-    text = task_text(DESCRIBE)
+    text = task_text(DESCRIBE, 6)
     for said in (
         "# marble/dual-panda/A007: Costs $5",
         "Knock it over.",
@@ -307,6 +307,14 @@ def test_the_task_says_all_that_describe_says() -> None:
         '- required: [["board", "cleared"]]',
     ):
         assert said in text, said
+
+
+def test_cameras_and_parameters_are_given_with_the_digits_of_the_policy_and_thresholds_in_full() -> None:
+    third = {"id": "S-03", "text": "At most.", "value": 1 / 3, "unit": "m", "tolerance": None, "code": "LIMIT"}
+    text = task_text({**DESCRIBE, "parameters": {"pose": [[1 / 3, 1]]}, "clauses": [third]}, 6)
+    assert "- pose: [[0.333333, 1]]" in text
+    assert "Value: 0.3333333333333333 m." in text
+    assert "6 significant digits" in text
 
 
 @pytest.mark.parametrize("agent", ["code", "tools"])

@@ -85,7 +85,8 @@ class _Attempt:
         self.context.transcript({"kind": "begin", "agent": self.agent.info.name, "tools": list(tools)})
         name = self.agent.info.name
         self.talk.prompt("system", system_text(name, **vars(self.manner), policy=self.policy))
-        self.talk.prompt("user", f"{task_text(self.context.describe)}\n{self._status_line(self._status())}")
+        task = task_text(self.context.describe, self.policy.tools.significant_digits)
+        self.talk.prompt("user", f"{task}\n{self._status_line(self._status())}")
 
     def _turn(self) -> AgentEnd | None:
         """Ask once and do what the reply asks for; the end of the attempt, or None to go on."""

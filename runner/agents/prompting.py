@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
@@ -28,9 +29,12 @@ def system_text(agent: str, *, functions: bool, sees: bool, policy: Policy) -> s
     )
 
 
-def task_text(describe: Mapping[str, Any]) -> str:
-    """The episode in words: all that ``describe`` says, every clause and budget included."""
+def task_text(describe: Mapping[str, Any], digits: int) -> str:
+    """The episode in words: all that ``describe`` says, every clause and budget included.
+
+    Cameras and parameters have ``digits`` significant digits: a model pays for all 17 with every request."""
     access = describe["access"]
+    cameras, parameters = rounded(describe["cameras"], digits), rounded(describe["parameters"], digits)
     return Template(_read("task.md")).substitute(
         environment_id=describe["environment_id"],
         title=describe["title"],
@@ -41,18 +45,30 @@ def task_text(describe: Mapping[str, Any]) -> str:
         dimension=len(describe["controls"]),
         controls=_lines(_control(item) for item in describe["controls"]),
         fields=_lines(_field(item) for item in describe["fields"]),
-        cameras=_lines(_camera(item) for item in describe["cameras"]),
+        cameras=_lines(_camera(item) for item in cameras),
         clauses=_lines(_clause(item) for item in describe["clauses"]),
         budgets=_lines(f"- {name}: {_limit(value)}" for name, value in describe["budgets"].items()),
         level=access["level"],
         grants=", ".join(access["grants"]) or NONE,
-        parameters=_lines(f"- {name}: {_json(value)}" for name, value in describe["parameters"].items()),
+        digits=digits,
+        parameters=_lines(f"- {name}: {_json(value)}" for name, value in parameters.items()),
     )
 
 
 def phrase(name: str, **values: Any) -> str:
     """A short text of ``prompts/phrases.json`` with its values filled in."""
     return Template(_phrases()[name]).substitute({key: _plain(value) for key, value in values.items()})
+
+
+def rounded(value: Any, digits: int) -> Any:
+    """``value`` (JSON) with ``digits`` significant digits in every float; one that is not finite becomes its name."""
+    if isinstance(value, float):
+        return float(f"{value:.{digits}g}") if math.isfinite(value) else str(value)
+    if isinstance(value, Mapping):
+        return {key: rounded(item, digits) for key, item in value.items()}
+    if isinstance(value, list):
+        return [rounded(item, digits) for item in value]
+    return value
 
 
 @cache

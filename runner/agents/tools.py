@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,7 +12,7 @@ from images.client.wire import Attachment
 from runner.agents.base import AttemptContext
 from runner.agents.interface import Output, function
 from runner.agents.policy import Policy
-from runner.agents.prompting import phrase
+from runner.agents.prompting import phrase, rounded
 from runner.agents.replies import json_calls
 from runner.models.base import ModelFault, Tool, ToolCall
 
@@ -107,7 +106,7 @@ class ToolsInterface:
         arrays = {name: array.tolist() for name, array in found.items() if isinstance(array, np.ndarray)}
         if arrays:
             values["fields"] = arrays
-        text = json.dumps(_rounded(values, self._policy.significant_digits), ensure_ascii=False)
+        text = json.dumps(rounded(values, self._policy.significant_digits), ensure_ascii=False)
         limit = self._policy.output_characters
         if len(text) <= limit:
             return text
@@ -128,16 +127,6 @@ def _checked(name: str, request: dict[str, Any]) -> dict[str, Any]:
 
 def _pictures(found: Mapping[str, Attachment]) -> tuple[bytes, ...]:
     return tuple(value for value in found.values() if isinstance(value, bytes))
-
-
-def _rounded(value: Any, digits: int) -> Any:
-    if isinstance(value, float):
-        return float(f"{value:.{digits}g}") if math.isfinite(value) else str(value)
-    if isinstance(value, Mapping):
-        return {key: _rounded(item, digits) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_rounded(item, digits) for item in value]
-    return value
 
 
 def _invalid(name: str, what: str) -> ModelFault:
