@@ -6,6 +6,8 @@ budgets bound it. Nothing is written, asked or started.
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from statistics import fmean
@@ -19,12 +21,12 @@ from manifests.load import Manifests
 from manifests.records import AttemptRecord, Budgets
 from runner.agents.base import Agent, AgentInfo
 from runner.plan import Planned, missing_here
-from runner.progress import clock
 from runner.settings import Choices
 from runner.store.scored import scored_attempt
 from runner.store.status import EVALUATED
 from runner.store.store import Store
 from runner.store.tables import AttemptRow
+from runner.words import clock, count
 from scoring.eligibility import next_due
 from scoring.rules import Rules
 
@@ -66,7 +68,7 @@ def estimate(
     jobs: int,
 ) -> dict[str, Any]:
     """JSON. ``store`` is None where there is none yet. Wall time is that of the attempts one after the other, and
-    ``elapsed_s`` with ``jobs`` of them at once."""
+    ``elapsed_s`` with ``at_once`` of them at a time: no more than there are conditions and, for a baseline, cores."""
     run = store.find_run(name) if store is not None else None
     made = store.attempts(run) if store is not None and run is not None else []
     past = _past(store, choices, agent.info, manifests) if store is not None else {}
@@ -75,9 +77,11 @@ def estimate(
     parts = []
     for family in dict.fromkeys(item.family for item in here):
         slots = _due([item for item in here if item.family == family], made, rules)
-        count = sum(len(item.conditions) for item in here if item.family == family)
-        parts.append(_part(family, count, slots, past.get(family, []), price))
+        conditions = sum(len(item.conditions) for item in here if item.family == family)
+        parts.append(_part(family, conditions, slots, past.get(family, []), price))
     wall = _sum([part.wall_s for part in parts])
+    attempts = tuple(sum(part.attempts[side] for part in parts) for side in (0, 1))
+    at_once, why = _at_once(jobs, sum(part.due for part in parts), agent.info)
     away = [(item.environment_id, item.family, item.reason) for item in planned if item.reason is not None]
     return {
         "run": name,
@@ -86,10 +90,14 @@ def estimate(
         "agent": agent.info.name,
         "environments": {"planned": len(planned), "here": len(here)},
         "conditions": {"here": sum(part.conditions for part in parts), "due": sum(part.due for part in parts)},
-        "attempts": [sum(part.attempts[side] for part in parts) for side in (0, 1)],
+        "attempts": list(attempts),
         "jobs": jobs,
+        "at_once": at_once,
+        "limited_by": why,
         "wall_s": asdict(wall),
-        "elapsed_s": asdict(Span(_over(wall.low, jobs), _over(wall.high, jobs), wall.basis)),
+        "elapsed_s": asdict(
+            Span(_rounds(wall.low, attempts[0], at_once), _rounds(wall.high, attempts[1], at_once), wall.basis)
+        ),
         "tokens": asdict(_sum([part.tokens for part in parts])),
         "cost_usd": asdict(_sum([part.cost_usd for part in parts])),
         "families": [asdict(part) for part in parts],
@@ -156,10 +164,10 @@ def _span(attempts: tuple[int, int], measured: Sequence[float | None], bound: fl
 
 def _bound(each: Iterable[tuple[int, float | None]]) -> float | None:
     total = 0.0
-    for count, limit in each:
+    for number, limit in each:
         if limit is None:
             return None
-        total += count * limit
+        total += number * limit
     return total
 
 
@@ -171,14 +179,28 @@ def _sum(spans: Sequence[Span]) -> Span:
     return Span(sum(span.low or 0.0 for span in spans), sum(span.high or 0.0 for span in spans), basis)
 
 
-def _over(value: float | None, jobs: int) -> float | None:
-    return None if value is None else value / jobs
+def _at_once(jobs: int, due: int, info: AgentInfo) -> tuple[int, str | None]:
+    """How many attempts of ``jobs`` really run at a time, and what holds it there. Attempts at one condition never
+    overlap. A baseline computes all the time, so that more of it than cores gain nothing; a model is mostly waited
+    for."""
+    limits = [(jobs, None), (max(due, 1), count(due, "condition") + " to run")]
+    if info.kind == "baseline":
+        cores = len(os.sched_getaffinity(0))
+        limits.append((cores, count(cores, "core") + " here"))
+    return min(limits, key=lambda limit: limit[0])
+
+
+def _rounds(total: float | None, attempts: int, at_once: int) -> float | None:
+    """Seconds of ``attempts`` that take ``total`` together, so many at a time: the last round is a whole one too."""
+    if total is None or attempts == 0:
+        return total
+    return total / attempts * math.ceil(attempts / at_once)
 
 
 def _past(store: Store, choices: Choices, info: AgentInfo, manifests: Manifests) -> dict[str, list[AttemptRecord]]:
     """Recorded attempts of the same model and agent that began, by family; the newest runs first, so many at most."""
     found: dict[str, list[AttemptRecord]] = {}
-    count = 0
+    read = 0
     for run in store.runs():
         settings = run.settings
         same = settings.get("model") == choices.model and settings.get("agent", {}).get("name") == info.name
@@ -189,8 +211,8 @@ def _past(store: Store, choices: Choices, info: AgentInfo, manifests: Manifests)
                 continue
             family = manifests.environments[row.environment_id].family
             found.setdefault(family, []).append(AttemptRecord.model_validate_json(row.record))
-            count += 1
-            if count >= MEASURED:
+            read += 1
+            if read >= MEASURED:
                 return found
     return found
 
@@ -229,13 +251,14 @@ def print_estimate(console: Console, found: dict[str, Any]) -> None:
     for name in ("attempts", "time", "tokens", "cost", "measured by"):
         table.add_column(name, justify="left" if name == "measured by" else "right")
     for part in found["families"]:
-        by = f"{part['past']} recorded attempts" if part["past"] else "budgets alone: upper bounds"
+        by = count(part["past"], "recorded attempt") if part["past"] else "budgets alone: upper bounds"
         table.add_row(part["family"], *_cells(part), by)
     if len(found["families"]) != 1:
         table.add_row("all", *_cells(found), "")
     console.print(table)
     if found["jobs"] > 1:
-        console.print(f"elapsed with {found['jobs']} jobs: {_range(found['elapsed_s'], clock)}", highlight=False)
+        held = f" ({found['limited_by']}, so {found['at_once']} at a time)" if found["limited_by"] else ""
+        console.print(f"elapsed with {found['jobs']} jobs{held}: {_range(found['elapsed_s'], clock)}", highlight=False)
     for item in found["missing"]:
         console.print(f"[dim]missing here: {escape(item['text'])}[/dim]", highlight=False)
     console.print("[dim]confirmed incidents are tried again and are not counted here; nothing was touched[/dim]")

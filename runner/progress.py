@@ -5,8 +5,11 @@ Everything goes to stderr, so that stdout holds nothing but the result.
 
 from __future__ import annotations
 
+import os
+import textwrap
 import threading
 import time
+from collections.abc import Callable
 from types import TracebackType
 
 from rich.console import Console, Group, RenderableType
@@ -18,12 +21,15 @@ from rich.text import Text
 from manifests.records import AttemptRecord
 from runner.attempt import AttemptView
 from runner.schedule import Schedule
+from runner.words import clock, count
 
+NOTE_LINES = 3  # of the terminal, for the last note of each attempt
 MARKS = {"success": ("✓", "green"), "failure": ("✗", "red"), "invalid": ("!", "yellow")}
 
 
 class Progress:
-    """An observer of an evaluation. Use as a context manager; ``begin`` when the schedule is known."""
+    """An observer of an evaluation. Use as a context manager; ``begin`` when the schedule is known. ``stopping`` says
+    whether the run opens no further attempt: then nothing is foretold."""
 
     def __init__(self, console: Console, *, models: bool) -> None:
         self._console, self._models = console, models
@@ -32,10 +38,11 @@ class Progress:
         self._durations: list[float] = []
         self._started = time.monotonic()
         self._schedule: Schedule | None = None
-        self._jobs = 1
+        self._jobs, self._settled_before = 1, 0
+        self.stopping: Callable[[], bool] = lambda: False
         self._lock = threading.Lock()
         self._live: Live | None = None
-        if console.is_terminal:
+        if console.is_terminal and not console.is_dumb_terminal:
             self._live = Live(console=console, get_renderable=self._render, refresh_per_second=4, transient=True)
 
     def __enter__(self) -> Progress:
@@ -50,8 +57,14 @@ class Progress:
             self._live.stop()
 
     def begin(self, schedule: Schedule, jobs: int) -> None:
+        due, cores = schedule.due, len(os.sched_getaffinity(0))
         with self._lock:
-            self._schedule, self._jobs, self._started = schedule, jobs, time.monotonic()
+            self._schedule, self._jobs, self._started = schedule, min(jobs, max(due, 1)), time.monotonic()
+            self._settled_before = schedule.planned - due
+        if jobs > due:
+            self.say(f"jobs {jobs}: {count(due, 'condition')} to run, so at most {due} at a time")
+        if self._jobs > cores and not self._models:
+            self.say(f"jobs {self._jobs}: this machine has {count(cores, 'core')}; attempts slow each other down")
 
     def say(self, text: str) -> None:
         self._console.print(escape(text), highlight=False, soft_wrap=self._live is None)
@@ -110,30 +123,33 @@ class Progress:
         return table
 
     def _notes(self, views: list[AttemptView]) -> list[Text]:
-        """The last note of each attempt, cut at the width of the terminal."""
-        return [
-            Text(
-                f"{view.slot.planned.environment_id.rsplit('/', 1)[-1]} c{view.slot.condition.index}: {view.note}",
-                style="dim",
-                no_wrap=True,
-                overflow="ellipsis",
-            )
-            for view in views
-            if view.note
-        ]
+        """The last note of each attempt, in a few lines of the terminal."""
+        found = []
+        for view in views:
+            if view.note:
+                name = f"{view.slot.planned.environment_id.rsplit('/', 1)[-1]} c{view.slot.condition.index}"
+                text = textwrap.shorten(
+                    f"{name}: {view.note}", NOTE_LINES * (self._console.width - 2), placeholder="..."
+                )
+                found.append(Text(text, style="dim"))
+        return found
 
     def _totals(self) -> Text:
+        """Conditions of the whole run, attempts of this start alone."""
         counts = {name: sum(record.outcome == name for record in self._records) for name in MARKS}
         line = Text()
         if self._schedule is not None:
             settled = self._schedule.planned - self._schedule.due
-            line.append(f"{settled} of {self._schedule.planned} conditions settled  ")
+            line.append(f"{settled} of {count(self._schedule.planned, 'condition')} settled")
+            line.append(f", {self._settled_before} of them before; attempts since: " if self._settled_before else ": ")
         for name, (mark, colour) in MARKS.items():
             line.append(f"{mark} {counts[name]}  ", style=colour)
         line.append(f"elapsed {clock(time.monotonic() - self._started)}", style="dim")
-        if self._schedule is not None and self._durations:
+        if self.stopping():
+            line.append("  stopping", style="yellow")
+        elif self._schedule is not None and self._durations and (due := self._schedule.due):
             each = sum(self._durations) / len(self._durations)
-            line.append(f"  about {clock(each * self._schedule.due / self._jobs)} to go", style="dim")
+            line.append(f"  about {clock(each * due / min(self._jobs, due))} to go", style="dim")
         return line
 
 
@@ -146,7 +162,7 @@ def summary(record: AttemptRecord) -> str:
     parts = [
         f"{record.wall_s:.1f} s",
         f"{record.simulated_s:.1f} s simulated",
-        f"{record.actions:,} action{'s' * (record.actions != 1)}",
+        count(record.actions, "action"),
     ]
     usage = record.usage
     if usage.model_calls:
@@ -162,16 +178,6 @@ def summary(record: AttemptRecord) -> str:
         if not reason.startswith(clause):
             reason = f"{clause}: {reason}"
     return f"{text}; {reason}"
-
-
-def clock(seconds: float) -> str:
-    """``1:02:03``, ``2:03`` or ``3 s``."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    minutes, second = divmod(whole, 60)
-    hours, minute = divmod(minutes, 60)
-    return f"{hours}:{minute:02}:{second:02}" if hours else f"{minute}:{second:02}"
 
 
 def _of(value: float, limit: float, unit: str) -> str:

@@ -96,7 +96,7 @@ def test_a_terminal_shows_live_progress_within_its_width(tmp_path: Path, columns
         encoding="utf-8",
         timeout=120,
     )
-    child.expect("conditions settled")
+    child.expect("conditions? settled")
     live = child.before
     child.expect("score again")
     child.expect(pexpect.EOF)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import os
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ from test_cli import assay, one_error
 from manifests.load import load
 from manifests.lookup import budget
 from runner.agents.base import AgentInfo
-from runner.dryrun import Span, _dearest_token, _span, _sum
+from runner.dryrun import Span, _at_once, _dearest_token, _rounds, _span, _sum
 
 A007 = "marble/dual-panda/A007"
 CHOICES = ["--model", "noop", "--subset", "full", "--tasks", A007, "--runtime", "process"]
@@ -46,7 +48,7 @@ def test_with_records_their_means_are_the_measure_and_settled_conditions_need_no
     mean = sum(record["wall_s"] for record in records) / 4
     assert (part["family"], part["past"]) == ("launcher", 4)
     assert part["wall_s"] == pytest.approx({"low": 4 * mean, "high": 8 * mean, "basis": "records"})
-    assert found["elapsed_s"]["high"] == pytest.approx(found["wall_s"]["high"] / 2)
+    assert found["elapsed_s"]["high"] == pytest.approx(found["wall_s"]["high"] / found["at_once"])
 
     settled = dry(tmp_path, *CHOICES, "--protocol", "single", "--run", "first")
     assert settled["exists"] is True
@@ -54,6 +56,26 @@ def test_with_records_their_means_are_the_measure_and_settled_conditions_need_no
     assert settled["attempts"] == [0, 0]
     after = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file() and "sqlite-" not in path.name}
     assert after == before
+
+
+def test_no_more_attempts_run_at_once_than_there_are_conditions_and_for_a_baseline_cores(tmp_path: Path) -> None:
+    cores = len(os.sched_getaffinity(0))
+    found = dry(tmp_path, *CHOICES, "--jobs", "50")
+    assert found["at_once"] == min(4, cores)
+    rounds = math.ceil(8 / found["at_once"])
+    assert found["elapsed_s"]["high"] == pytest.approx(rounds * budget(load(), A007).wall_s)
+    text = assay(tmp_path, "evaluate", *CHOICES, "--dry-run", "--jobs", "50", check=0).stdout
+    assert f"elapsed with 50 jobs ({found['limited_by']}, so {found['at_once']} at a time)" in text
+    model = AgentInfo("code", "model", "1", "d" * 64, "L0", model="openai/x")
+    assert _at_once(50, 12, model) == (12, "12 conditions to run")  # a model is waited for, whatever the cores
+    assert _at_once(2, 12, model) == (2, None)
+
+
+def test_the_last_round_takes_as_long_as_a_full_one() -> None:
+    assert _rounds(60.0, 12, 8) == 10.0
+    assert _rounds(60.0, 12, 12) == 5.0
+    assert _rounds(0.0, 0, 1) == 0.0
+    assert _rounds(None, 3, 2) is None
 
 
 def test_what_cannot_run_here_is_named_with_its_reason(tmp_path: Path) -> None:

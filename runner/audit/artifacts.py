@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from manifests.records import AttemptRecord
-from runner.audit.findings import Check, Finding, check, count, note, problem
+from runner.audit.findings import Check, Finding, check, note, problem
 from runner.audit.snapshot import Folded
 from runner.store.artifacts import RECORD, RENDERED
 from runner.store.artifacts import check as mismatch
 from runner.store.text import canonical
+from runner.words import count
 
 
 def check_artifacts(folded: Folded, folder: Path) -> Check:

@@ -7,7 +7,7 @@ from typing import Any
 
 from manifests.load import Manifests
 from manifests.policy import POLICY_REVIEWER
-from runner.audit.findings import Check, Finding, check, count, note, problem
+from runner.audit.findings import Check, Finding, check, note, problem
 from runner.audit.snapshot import Folded, Snapshot
 from runner.store.decisions import DECISIONS, PAYLOAD_TYPE, incident_state, signed_bytes
 from runner.store.ledger import GENESIS, entry_hash
@@ -15,6 +15,7 @@ from runner.store.signature import holds
 from runner.store.tables import EntryRow
 from runner.store.text import canonical, digest, parse
 from runner.submission.received import KIND
+from runner.words import count
 
 
 def check_chain(

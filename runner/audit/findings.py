@@ -57,10 +57,3 @@ def check(name: str, summary: str, findings: Iterable[Finding], data: dict[str, 
 
 def skipped(name: str, why: str) -> Check:
     return Check(name, "skipped", why)
-
-
-def count(number: int, what: str) -> str:
-    """``1 entry``, ``3 entries``, ``2 attempts``."""
-    if number == 1:
-        return f"1 {what}"
-    return f"{number:,} {what[:-1]}ies" if what.endswith("y") else f"{number:,} {what}s"

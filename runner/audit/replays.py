@@ -13,7 +13,7 @@ from manifests.audit import load_audit
 from manifests.load import Manifests
 from manifests.records import AttemptRecord
 from runner.audit import compare
-from runner.audit.findings import Check, Finding, Severity, check, count, note, problem, skipped
+from runner.audit.findings import Check, Finding, Severity, check, note, problem, skipped
 from runner.audit.recorded import CannotReplay, read, slot
 from runner.audit.replay import replay
 from runner.audit.snapshot import Folded
@@ -22,6 +22,7 @@ from runner.plan import Slot
 from runner.runtimes.base import EngineGone, Runtime
 from runner.startup import Cancelled
 from runner.store.text import storable
+from runner.words import count
 
 SlotOf = Callable[[AttemptRecord, Manifests], Slot]
 

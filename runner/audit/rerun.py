@@ -17,7 +17,7 @@ from manifests.records import AttemptRecord
 from runner.agents.base import Agent
 from runner.agents.registry import AgentRequest, Parameters
 from runner.attempt import AttemptView, Services, run_attempt
-from runner.audit.findings import Check, Finding, check, count, note, problem, skipped
+from runner.audit.findings import Check, Finding, check, note, problem, skipped
 from runner.audit.replays import SlotOf
 from runner.errors import AssayError
 from runner.halt import Halt
@@ -25,6 +25,7 @@ from runner.runtimes.base import Runtime
 from runner.schedule import Taken
 from runner.store.leases import Owner
 from runner.store.store import Run, Store
+from runner.words import count
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,14 @@ from pydantic import ValidationError
 
 from manifests.image_lock import ImageLock, load_image_lock
 from manifests.load import Manifests
-from runner.audit.findings import Check, Finding, check, count, note, problem, skipped
+from runner.audit.findings import Check, Finding, check, note, problem, skipped
 from runner.audit.records import check_records
 from runner.audit.snapshot import Folded, Snapshot, differing
 from runner.score import score_run
 from runner.settings import flatten
 from runner.store.store import Run, Store
 from runner.store.text import parse
+from runner.words import count
 from scoring.ledger import LedgerError
 
 SHOWN = 20  # differing numbers that are listed one by one

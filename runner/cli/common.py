@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+import sys
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from runner.errors import BadInput
 
@@ -33,8 +35,23 @@ PIPE_WIDTH = 240  # columns where no terminal says how wide it is: no name is cu
 
 
 def console(*, error: bool = False) -> Console:
-    """Colours and live tables only in a terminal; on a pipe no line is cut."""
+    """Colours and live tables only in a terminal; on a pipe no line is cut, and none ends in blanks."""
     from rich.console import Console
 
     plain = Console(stderr=error)
-    return plain if plain.is_terminal else Console(stderr=error, width=PIPE_WIDTH)
+    if plain.is_terminal:
+        return plain
+    return Console(file=cast("TextIO", _Trimmed(sys.stderr if error else sys.stdout)), width=PIPE_WIDTH)
+
+
+class _Trimmed:
+    """A text stream that leaves out the blanks with which tables are filled up to their width."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        return self._stream.write(re.sub(r"[ ]+(?=\n|$)", "", text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)

@@ -177,6 +177,7 @@ def _prepare(model: str, options: dict[str, Any]) -> tuple[Evaluation, Any]:
         progress,
         max_cost_usd=options["max_cost"],
     )
+    progress.stopping = evaluation.halt.draining.is_set
     _announce(evaluation, progress)
     return evaluation, progress
 
