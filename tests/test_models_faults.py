@@ -35,6 +35,7 @@ FINAL = [
     ("quota_gone", error(429, "You exceeded your current quota", "insufficient_quota")),
     ("quota_gone", error(402, "Payment required")),
     ("context_overflow", error(400, "This model's maximum context length is 8192 tokens.", "context_length_exceeded")),
+    ("context_overflow", error(400, "request (9000 tokens) exceeds the available context size (8192 tokens)")),
     ("context_overflow", error(413, "Payload too large")),
     ("content_filter", error(400, "The prompt was filtered", "content_filter")),
     ("rejected_request", error(400, "Unsupported parameter: 'effort'", "unsupported_parameter")),
