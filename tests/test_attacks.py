@@ -248,6 +248,66 @@ while True:
     assert header["status"] in ("timeout", "killed")
 
 
+def test_no_frame_to_the_gateway_costs_more_than_its_own_connection(pair: Pair) -> None:
+    printed = attack(
+        pair,
+        """
+import json, socket, struct
+
+def dial():
+    peer = socket.socket(socket.AF_UNIX)
+    peer.settimeout(10)
+    peer.connect("/io/s")
+    return peer
+
+def answer(peer):
+    try:
+        size = struct.unpack(">I", peer.recv(4, socket.MSG_WAITALL))[0]
+        return json.loads(peer.recv(size, socket.MSG_WAITALL))
+    except (OSError, struct.error):
+        return None
+
+def step(**array):
+    declared = {"name": "actions", "kind": "array", "dtype": "float64", **array}
+    return json.dumps({"v": 1, "id": 1, "op": "step", "attachments": [declared]})
+
+nested = "[" * 100000 + "]" * 100000
+hostile = [
+    step(shape=[2**62, 0], size=0), step(shape=[0, 2**62], size=0), step(shape=[2**400, 0], size=0),
+    step(shape=[2**62, 16], size=2**69), step(shape=[-1, 16], size=-128), step(shape=[1, 16], size=-128),
+    step(shape=[1.0, 16], size=128), step(shape=[True, 16], size=128), step(shape=[1] * 100, size=8),
+    step(shape=[1, 16], size=24 << 20), step(shape=[1 << 17, 16], size=16 << 20),
+    step(shape=[[[]]], size=0), step(shape={}, size=0), step(shape=[1, 16], size=128, dtype=nested),
+    '{"v":1,"id":1,"op":"step","attachments":' + nested + "}", '{"v":1,"id":1,"op":"step","action":' + nested + "}",
+    '{"v":1,"id":1,"op":"observe","fields":' + nested + "}", nested, "[" * 100000, '{"a":' * 50000,
+    '{"v":1.0,"id":1,"op":"step","action":[0]}', '{"v":1,"id":1,"op":"step","action":NaN}',
+    '{"v":1,"id":1,"op":"step","action":[Infinity]}', '{"v":NaN}', '{"v":1,"id":1' + "0" * 5000 + ',"op":"observe"}',
+    "", "null", chr(0) * 4, chr(0xD800),
+]
+for text in hostile:
+    with dial() as peer:
+        head = text.encode("utf-8", "surrogatepass")
+        try: peer.sendall(struct.pack(">I", len(head)) + head)
+        except OSError: pass
+        peer.shutdown(socket.SHUT_WR)
+        reply = answer(peer)
+        if reply is not None and reply["ok"]: print(text[:80], reply)
+for length in (0xffffffff, 0x80000000, (256 << 10) + 1):
+    with dial() as peer:
+        peer.sendall(struct.pack(">I", length) + b"{}")
+        if answer(peer)["error"]["kind"] != "undecodable": print(length)
+assert env.observe(fields=[]).actions == 0
+crowd = [dial() for _ in range(17)]
+if answer(crowd[-1])["error"]["kind"] != "too_many_connections": print("no refusal")
+for peer in crowd: peer.close()
+seen = env.observe()
+assert seen.actions == 0 and seen.terminal is None and seen.fields
+""",
+        timeout_s=60.0,
+    )
+    assert printed == ""
+
+
 def test_forged_success_reaches_nobody(pair: Pair) -> None:
     execute(
         pair,

@@ -8,6 +8,7 @@ import socket
 import struct
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
@@ -15,8 +16,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from images.client.wire import encode
-from tests.gateway_harness import ROOT, Gateway, gateway
+from images.client.wire import FrameBuffer, encode
+from images.gateway.server import Server, bind
+from tests.gateway_harness import ROOT, Gateway, Peer, gateway
 
 
 def test_a_second_client_is_answered_while_the_first_is_idle_stalled_or_half_written():
@@ -60,8 +62,14 @@ def test_more_clients_than_there_are_places_are_turned_away_and_places_are_given
     with gateway() as process:
         peers = [process.dial() for _ in range(16)]
         assert all(peer.ask("observe")[0]["ok"] for peer in peers)
-        with pytest.raises((EOFError, OSError)):
-            process.dial().ask("observe")
+        turned_away = process.dial()
+        refused = turned_away.receive()[0]["error"]
+        assert refused == {
+            "kind": "too_many_connections",
+            "text": "16 connections are open, which is all that there are; close one",
+        }
+        with pytest.raises(EOFError):
+            turned_away.receive()
         for peer in peers:
             peer.close()
         time.sleep(0.1)
@@ -112,6 +120,39 @@ def test_a_frame_over_the_limits_is_refused_before_it_is_read_and_its_stream_clo
         with pytest.raises((EOFError, ConnectionResetError)):
             peer.receive()
         assert process.dial().ask("observe")[0]["actions"] == 0
+
+
+@pytest.mark.parametrize("fault", [RecursionError, OverflowError, MemoryError, ValueError, KeyError, TypeError])
+def test_whatever_a_frame_does_to_its_reader_ends_that_connection_only(fault, tmp_path, monkeypatch):
+    read = FrameBuffer.next
+
+    def next_or_fault(self: FrameBuffer):
+        frame = read(self)
+        if frame is not None and frame[0].get("op") == "break":
+            raise fault("the reader is broken")
+        return frame
+
+    monkeypatch.setattr(FrameBuffer, "next", next_or_fault)
+    wake, end = os.pipe()
+    listener = bind(str(tmp_path / "s"))
+    ended = threading.Event()
+    server = Server(listener, lambda header, parts: ({"ok": True}, {}), wake, lambda: not ended.is_set())
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        bad, good = Peer(str(tmp_path / "s")), Peer(str(tmp_path / "s"))
+        assert bad.ask("observe")[0]["ok"]
+        bad.send(encode({"v": 1, "id": 2, "op": "break"}))
+        assert fault.__name__ in bad.receive()[0]["error"]["text"]
+        with pytest.raises(EOFError):
+            bad.receive()
+        assert good.ask("observe")[0]["ok"]
+    finally:
+        ended.set()
+        os.write(end, b"e")
+        thread.join(10)
+        listener.close()
+    assert not thread.is_alive()
 
 
 def test_an_undecodable_frame_is_answered_and_the_next_one_served():

@@ -138,6 +138,8 @@ def test_a_run_without_pictures_has_no_cameras():
         ({"op": "describe", "level": "L3"}, "bad_request"),
         ({"op": "describe", "v": 2}, "bad_request"),
         ({"op": "describe", "v": True}, "bad_request"),
+        ({"op": "describe", "v": 1.0}, "bad_request"),
+        ({"op": "step", "action": [0, 0], "v": 1.0}, "bad_request"),
     ],
 )
 def test_a_refused_request_has_no_effect(request_, kind):

@@ -275,6 +275,31 @@ def test_garbage_on_the_control_stream_is_the_end_of_that_worker(sandbox):
     assert sandbox.output("print('on')") == "on"
 
 
+@pytest.mark.parametrize(
+    "header",
+    [
+        '{"op":"done","id":ID,"status":"ok","error":{"type":%s}}',
+        '{"op":"done","id":%s}',
+        '{"op":%s}',
+        '{"op":"show","attachments":%s}',
+        '{"op":"show","attachments":[{"name":"picture","kind":"array","dtype":"uint8","shape":%s,"size":0}]}',
+        '{"op":"show","attachments":[{"name":"picture","kind":"array","dtype":"uint8","shape":[4611686018427387904,0],"size":0}]}%.0s',
+    ],
+)
+def test_no_forged_report_ends_the_kernel(sandbox, header):
+    for depth in (900, *range(970, 1000), 100_000):  # around the limit of what can be read and printed
+        report = header.replace("ID", str(sandbox.count + 1))
+        code = (
+            f"import os, struct\nhead = ({report!r} % ('[' * {depth} + ']' * {depth})).encode()\n"
+            "for fd in range(3, 16):\n"
+            "    try: os.write(fd, struct.pack('>I', len(head)) + head)\n"
+            "    except OSError: pass\n"
+        )
+        sandbox.run(code)
+        assert sandbox.run("print('on')")["status"] in ("ok", "killed"), depth
+    assert sandbox.output("print('still')") == "still"
+
+
 def test_notes_reach_the_host_in_order_and_not_in_floods(sandbox):
     sandbox.count += 1
     code = "from images.sandbox import note as same\nnote('aiming')\nsame('x' * 10**6)\nfor i in range(1000): note(i)"

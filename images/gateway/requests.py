@@ -40,8 +40,9 @@ class Picture:
 
 def check_envelope(header: Mapping[str, Any], attachments: Mapping[str, Attachment]) -> str:
     """The operation of a request whose version, keys and attachments are those of that operation."""
-    if header.get("v") != VERSION or header["v"] is True:
-        raise RequestError("bad_request", f"v must be {VERSION}, the only version that this gateway speaks")
+    version = header.get("v")
+    if type(version) is not int or version != VERSION:  # 1.0 and true are equal to 1
+        raise RequestError("bad_request", f"v must be the integer {VERSION}, the only version that this gateway speaks")
     op = header.get("op")
     keys = KEYS.get(op) if isinstance(op, str) else None
     if keys is None:

@@ -114,7 +114,7 @@ class Server:
         with contextlib.suppress(OSError):  # the client has gone already
             peer, _ = self._listener.accept()
             if len(self._connections) >= MAX_CONNECTIONS:
-                peer.close()
+                _turn_away(peer)
                 return
             self._connections[peer.fileno()] = Connection(peer)
             self._poll.register(peer, select.POLLIN)
@@ -136,14 +136,17 @@ class Server:
             size = connection.socket.recv_into(self._chunk)
         except BlockingIOError:
             return True
-        connection.requests.feed(memoryview(self._chunk)[:size])
+        try:
+            connection.requests.feed(memoryview(self._chunk)[:size])
+        except MemoryError:
+            return False
         return size > 0
 
     def _answer_buffered(self, connection: Connection) -> None:
         """Answer complete requests; a client that does not read its replies is not read from either."""
         while not connection.unsent and not connection.closing:
             try:
-                frame = connection.requests.next()
+                frame = _next_request(connection.requests)
             except FrameError as error:
                 connection.send(refusal(None, "undecodable", str(error)))
                 continue
@@ -171,6 +174,24 @@ class Server:
         self._poll.unregister(connection.socket)
         del self._connections[connection.socket.fileno()]
         connection.socket.close()
+
+
+def _next_request(requests: FrameBuffer) -> Frame | None:
+    """Raises FrameError and StreamError only: whatever else a frame does to its reader ends its own connection."""
+    try:
+        return requests.next()
+    except (FrameError, StreamError):
+        raise
+    except Exception as error:
+        raise StreamError(f"the frame cannot be read ({type(error).__name__})") from None
+
+
+def _turn_away(peer: socket.socket) -> None:
+    """Say why and close; a fresh socket takes so few bytes at once."""
+    text = f"{MAX_CONNECTIONS} connections are open, which is all that there are; close one"
+    with contextlib.closing(peer), contextlib.suppress(OSError):
+        peer.setblocking(False)
+        peer.send(refusal(None, "too_many_connections", text))
 
 
 def request_id(header: Mapping[str, Any]) -> int | None:

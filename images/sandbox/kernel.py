@@ -208,15 +208,18 @@ class Kernel:
                     worker.ended_streams.add(descriptor)
         if worker.control.fileno() not in ready:
             return
-        data = worker.take()
+        data, broken = worker.take(), ""
         try:
             self._reports.feed(data)
             while (frame := self._reports.next()) is not None:
                 self._hear(*frame)
-        except (FrameError, StreamError):
-            data = b""
-        if not data:  # outside the handler: a fork inside it would show its exception in every traceback of the agent
-            self._lose_worker("killed", "the worker ended")
+        except HostGone:
+            raise
+        except Exception as error:  # the agent's code can write here: whatever a frame does is the end of its worker
+            broken = f", its report cannot be read ({type(error).__name__})"
+        if self._worker is worker and (broken or not data):
+            # Outside the handler: a fork inside it would show its exception in every traceback of the agent.
+            self._lose_worker("killed", f"the worker ended{broken}")
 
     def _hear(self, header: Mapping[str, Any], attachments: Mapping[str, Attachment]) -> None:
         """A frame of the worker, which the agent's code may have forged: only text, pictures and a status are taken."""
