@@ -7,9 +7,10 @@ BENCH := $(VENV)/.bench
 PAGES := $(VENV)/.leaderboard
 MODELS := $(VENV)/.models
 VIDEO := $(VENV)/.video
+SMALLMODEL := $(VENV)/.smallmodel
 BASELINES := reference random noop
 .DEFAULT_GOAL := help
-.PHONY: help setup evaluate video doctor audit demo test test-slow test-leaderboard images leaderboard bench lint
+.PHONY: help setup evaluate video doctor audit demo test test-slow test-leaderboard test-smallmodel images leaderboard bench lint
 
 help: ## show this text
 	@echo 'Assay: a containerized, reproducible leaderboard for embodied foundation-model agents'
@@ -105,6 +106,10 @@ leaderboard: $(PAGES) ## the page (PORT=8501)
 test-leaderboard: $(PAGES) ## the tests of the page, with its packages
 	@ASSAY_REQUIRE=leaderboard $(BIN)/python -m pytest tests/test_leaderboard*.py $(PYTEST)
 
+test-smallmodel: $(STAMP) $(MODELS) $(SMALLMODEL) ## episodes of a small language model that runs on this machine
+	@if docker version >/dev/null 2>&1; then $(BIN)/assay images build; fi
+	@ASSAY_REQUIRE="$${ASSAY_REQUIRE:+$$ASSAY_REQUIRE,}smallmodel" $(BIN)/python -m pytest tests/test_smallmodel.py $(PYTEST)
+
 $(PAGES): $(STAMP) requirements-leaderboard.lock
 	@echo 'setup: packages of requirements-leaderboard.lock, each checked against its hash'
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-leaderboard.lock
@@ -124,3 +129,9 @@ $(VIDEO): $(STAMP) requirements-video.lock
 	@echo 'setup: packages of requirements-video.lock, each checked against its hash'
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-video.lock
 	@touch $(VIDEO)
+
+# --no-deps: the lock is complete without what the model's wheel would use to run it (pyproject.toml, tool.uv).
+$(SMALLMODEL): $(STAMP) requirements-smallmodel.lock
+	@echo 'setup: packages of requirements-smallmodel.lock, each checked against its hash'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps --only-binary :all: -r requirements-smallmodel.lock
+	@touch $(SMALLMODEL)

@@ -50,25 +50,30 @@ def program(actions: np.ndarray, fields: str = "") -> str:
 
 
 class Played:
-    """One attempt at condition 0 of A007: its record, transcript and folder."""
+    """One attempt at condition 0 of A007: its record, transcript and folder. ``name`` is the model's, ``limits`` are
+    budgets in place of the usual ones."""
 
     def __init__(
         self,
         home: Path,
         runtime: str,
-        server: ModelServer,
+        server: ModelServer | str,
         agent: str,
         manner: Manner,
         *,
+        name: str = "openai/scripted",
         level: str | None = None,
         rules: Policy | None = None,
         parameters: Mapping[str, Any] | None = None,
+        limits: Mapping[str, Any] | None = None,
     ) -> None:
-        model = opened(server, **(parameters or {}))
-        made = model_agent(agent, AgentRequest("openai/scripted", agent, level), model, manner, rules)
-        choices = Choices("openai/scripted", subset="smoke", tasks=A007, protocol="single", agent=agent)
+        model = opened(server, name, **(parameters or {}))
+        made = model_agent(agent, AgentRequest(name, agent, level), model, manner, rules)
+        choices = Choices(name, subset="smoke", tasks=A007, protocol="single", agent=agent)
         (item,) = plan(load(), choices, made.info)
-        items = (replace(item, conditions=item.conditions[:1]),)
+        budgets = item.budgets.model_copy(update=dict(limits or {}))
+        settings = item.settings.model_copy(update={"budgets": budgets})
+        items = (replace(item, conditions=item.conditions[:1], budgets=budgets, settings=settings),)
         store, observer = Store(home), Silent()
         evaluation = Evaluation(
             store,

@@ -25,6 +25,7 @@ from runner.models.base import (
     Tool,
     ToolCall,
 )
+from runner.models.open import OpenedModel
 from runner.store.text import parse
 
 Answer = str | tuple[ToolCall, ...] | Exception
@@ -146,10 +147,13 @@ def reply(answer: str | tuple[ToolCall, ...], tokens: Tokens | None = None) -> R
     )
 
 
-def play(home: Path, model: ScriptedModel, agent: str = "code", **options: Any) -> tuple[AttemptRecord, list[Any]]:
-    """One attempt at the slider: its record and its transcript. ``options`` are those of an evaluation, ``level``."""
-    request = AgentRequest("openai/scripted", agent, options.pop("level", None))
-    manner = Manner(bool(model.calls_functions), bool(model.sees_pictures))
+def play(
+    home: Path, model: ScriptedModel | OpenedModel, agent: str = "code", **options: Any
+) -> tuple[AttemptRecord, list[Any]]:
+    """One attempt at the slider: its record and its transcript. ``options`` are those of an evaluation, ``level``,
+    ``manner``."""
+    request = AgentRequest(model.name if "/" in model.name else "openai/scripted", agent, options.pop("level", None))
+    manner = options.pop("manner", None) or Manner(bool(model.calls_functions), bool(model.sees_pictures))
     made = evaluation(
         home,
         model_agent(agent, request, model, manner),
