@@ -13,7 +13,7 @@ from .window import State, Status
 
 
 def row(batch: Batch, run: int, part: int) -> dict[str, Any]:
-    """Every number of one run and part, as :func:`scoring.rows.row` with each ``interval`` null."""
+    """Every number of one run and part, as :func:`scoring.rows.row` with each ``interval`` and ``exact_bound`` null."""
     states = {state: int(batch.states[state, run, part]) for state in State}
     groups, complete = int(batch.parts.tasks[:, part].sum()), int(batch.complete[run, part])
     codes = {name: int(batch.codes[number, run, part]) for number, name in enumerate(batch.code_names)}

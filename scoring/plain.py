@@ -37,10 +37,11 @@ def estimate(found: Estimate) -> dict[str, Any]:
     }
 
 
-def rate(found: Rate, interval: Interval | None) -> dict[str, Any]:
-    """A rate with its denominator; the interval is that of the balanced estimate."""
+def rate(found: Rate, interval: Interval | None, exact: Interval | None = None) -> dict[str, Any]:
+    """A rate with its denominator; the interval, and the exact bound where all tasks agree, are those of the balanced
+    estimate."""
     return {
-        "balanced": {**estimate(found.balanced), "interval": bounds(interval)},
+        "balanced": {**estimate(found.balanced), "interval": bounds(interval), "exact_bound": bounds(exact)},
         "pooled": estimate(found.pooled),
         "successes": found.successes,
         "known": found.known,

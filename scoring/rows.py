@@ -13,7 +13,7 @@ from .eligibility import Eligibility
 from .metrics import Mask
 from .plain import metric_key
 from .selection import Layout, Selection, Task
-from .uncertainty import intervals
+from .uncertainty import exact_bound, intervals
 from .window import Status
 
 LABELS = ("type", "split", "embodiment", "family", "engine", "level")
@@ -111,9 +111,10 @@ def task_rates(judged: Eligibility, slots: Mask) -> tuple[np.ndarray, np.ndarray
 
 
 def _metrics(judged: Eligibility, slots: Mask, seed: int, resamples: int) -> dict[str, Any]:
-    found = intervals(*task_rates(judged, slots), seed, resamples)
+    values, suites = task_rates(judged, slots)
+    found = zip(intervals(values, suites, seed, resamples), values.T, strict=True)
     pairs = zip(rates(judged, slots).items(), found, strict=True)
-    return {key: plain.rate(rate, interval) for (key, rate), interval in pairs}
+    return {key: plain.rate(rate, interval, exact_bound(own, suites)) for (key, rate), (interval, own) in pairs}
 
 
 def _value(task: Task, dimension: str) -> str | None:

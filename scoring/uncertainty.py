@@ -2,7 +2,8 @@
 
 Tasks are resampled with replacement within their suite, each with all of its conditions, since the conditions of a task
 are not independent. An interval is None where a task is undefined, or where a suite has a single task: resampling one
-task shows no spread, and a width of zero would pass for certainty.
+task shows no spread, and a width of zero would pass for certainty. Where all tasks agree it has no width either, and an
+exact one-sided bound stands beside it.
 """
 
 from __future__ import annotations
@@ -68,6 +69,32 @@ def intervals(
         Interval(float(low), float(high)) if ok else None
         for low, high, ok in zip(lower, upper, defined.tolist(), strict=True)
     ]
+
+
+def exact_bound(values: Floats, suites: npt.NDArray[np.str_]) -> Interval | None:
+    """What a resample cannot say where every task of ``values`` [tasks] is 1, or every one 0: the one-sided bound of
+    the suite-balanced mean at ``LEVEL``, with the other end at the mean itself. None for all other values.
+
+    The bound is the least mean of chances of success with which all tasks succeed together with probability
+    1 - ``LEVEL`` or more. In a single suite of n tasks it is that of Clopper and Pearson, (1 - LEVEL)^(1/n).
+    """
+    if not (np.all(values == 1) or np.all(values == 0)):
+        return None
+    least = _least_mean(np.unique(suites, return_counts=True)[1].astype(np.float64))
+    return Interval(least, 1.0) if values[0] == 1 else Interval(0.0, 1.0 - least)
+
+
+def _least_mean(sizes: Floats) -> float:
+    """The least mean over suites of chances p with the product of p^n at 1 - ``LEVEL``, n in ``sizes`` [suites].
+
+    By Lagrange's rule p is in proportion to n, where it is below 1; the factor is found by halving.
+    """
+    wanted, low, high = np.log(1 - LEVEL), 0.0, 1 / sizes.min()
+    for _ in range(100):
+        middle = (low + high) / 2
+        together = float((sizes * np.log(np.minimum(1.0, middle * sizes))).sum()) if middle > 0 else -np.inf
+        low, high = (middle, high) if together < wanted else (low, middle)
+    return float(np.minimum(1.0, high * sizes).mean())
 
 
 def paired_difference(

@@ -34,7 +34,7 @@ def alone(ledger: list[Attempt], selection: Selection, rules: Rules) -> dict[str
     rows |= {(name, found["label"]): found for name, found_rows in result["by"].items() for found in found_rows}
     for found in rows.values():
         for rate in found["metrics"].values():
-            rate["balanced"]["interval"] = None
+            rate["balanced"]["interval"] = rate["balanced"]["exact_bound"] = None
     return rows
 
 

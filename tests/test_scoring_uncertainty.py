@@ -7,6 +7,8 @@ import json
 import numpy as np
 import pytest
 import scoring_reference_ledger as printed
+from hypothesis import given
+from hypothesis import strategies as st
 
 from manifests.load import load
 from scoring.compare import compare
@@ -14,7 +16,7 @@ from scoring.eligibility import Eligibility, assess
 from scoring.ledger import Attempt
 from scoring.plan import selection_of
 from scoring.rules import Rules
-from scoring.uncertainty import intervals, paired_difference, resampled_means
+from scoring.uncertainty import exact_bound, intervals, paired_difference, resampled_means
 
 SUITES = np.array(["A"] * 30 + ["B"] * 10)
 
@@ -56,6 +58,29 @@ def test_an_undefined_task_leaves_its_metric_without_an_interval() -> None:
 
 def test_a_suite_of_one_task_has_no_interval_rather_than_one_of_no_width() -> None:
     assert intervals(np.array([[0.5], [0.25], [0.75]]), np.array(["A", "B", "B"]), seed=0) == [None]
+
+
+@pytest.mark.parametrize(("tasks", "least"), [(1, 0.05), (3, 0.05 ** (1 / 3)), (34, 0.05 ** (1 / 34))])
+def test_where_all_tasks_agree_the_exact_bound_is_that_of_clopper_and_pearson(tasks: int, least: float) -> None:
+    suites = np.array(["A"] * tasks)
+    solved, failed = exact_bound(np.ones(tasks), suites), exact_bound(np.zeros(tasks), suites)
+    assert solved is not None
+    assert failed is not None
+    assert (solved.lower, solved.upper) == (pytest.approx(least), 1.0)
+    assert (failed.lower, failed.upper) == (0.0, pytest.approx(1 - least))
+    assert exact_bound(np.full(tasks, 0.5), suites) is None
+    assert exact_bound(np.full(tasks, np.nan), suites) is None
+
+
+@given(st.lists(st.lists(st.floats(0.02, 1.0), min_size=1, max_size=6), min_size=1, max_size=5))
+def test_no_chances_that_give_such_a_result_one_time_in_twenty_have_a_mean_beyond_the_bound(
+    chances: list[list[float]],
+) -> None:
+    suites = np.array([name for name, inside in zip("ABCDE", chances, strict=False) for _ in inside])
+    found = exact_bound(np.ones(len(suites)), suites)
+    assert found is not None
+    if np.prod([chance for inside in chances for chance in inside]) >= 0.05:
+        assert np.mean([np.mean(inside) for inside in chances]) >= found.lower - 1e-9
 
 
 def test_a_paired_difference_is_zero_for_a_run_against_itself() -> None:
