@@ -43,8 +43,9 @@ class InProcess(Client):
         if "actions" in attachments:
             self.sent.append(np.array(attachments["actions"]))
         started = time.process_time()
-        reply, parts = self.session.answer(request, attachments)
+        members, parts = self.session.answer(request, attachments)
         self.environment_s += time.process_time() - started
+        reply = json.loads(f"{{{members}}}") if isinstance(members, str) else members
         return {**reply, "id": request["id"], "ok": True}, parts
 
 

@@ -19,8 +19,10 @@ from images.client.wire import (
     MAX_HEADER,
     FrameBuffer,
     FrameError,
+    FrameTemplate,
     StreamError,
     encode,
+    encode_reply,
     read_frame,
 )
 
@@ -184,3 +186,56 @@ def test_a_huge_size_beside_a_zero_is_a_stream_error_and_nothing_else(shape: lis
 def test_an_empty_array_keeps_its_shape() -> None:
     _, attachments = read_frame(io.BytesIO(encode({"op": "x"}, {"a": np.zeros((0, 16))})).read)
     assert attachments["a"].shape == (0, 16)  # type: ignore[union-attr]
+
+
+ODD = ['{"id": 3,"a":1}', '{"id":03,"a":1}', '{"id":-1,"a":1}', '{"id":1e3,"a":1}', '{"id":7}', '{"a":1,"id":7}', "[1]"]
+RESTS = [
+    ',"a":1}',
+    ',"a":[1,2]}',
+    ',"a":1,"id":5}',
+    ',"a":1,"\\u0069d":6}',
+    ',"id":null}',
+    ',"a":1} ',
+    ',"a":1}}',
+    ',"a":}',
+]
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.sampled_from(RESTS)).map(lambda x: f'{{"id":{x[0]}{x[1]}')
+                | st.sampled_from(ODD), max_size=12))  # fmt: skip
+def test_a_header_that_repeats_but_for_its_id_is_read_like_any_other(texts):
+    stream = FrameBuffer()
+    for text in texts:
+        data = struct.pack(">I", len(text)) + text.encode()
+        try:
+            expected = read_frame(io.BytesIO(data).read)
+        except FrameError as error:
+            stream.feed(data)
+            with pytest.raises(FrameError, match=re.escape(str(error))):
+                stream.next()
+            continue
+        stream.feed(data)
+        assert stream.next() == expected
+
+
+def test_an_array_of_a_repeated_header_is_its_own():
+    stream, template = FrameBuffer(), FrameTemplate({"op": "step"}, "actions", np.zeros((1, 2)))
+    values = [np.full((1, 2), float(number)) for number in range(5)]
+    for identity, value in enumerate(values):
+        stream.feed(template.encode(identity, value))
+    frames = [stream.next() for _ in values]
+    for identity, (value, frame) in enumerate(zip(values, frames, strict=True)):
+        assert frame is not None
+        assert frame[0] == {"id": identity, "op": "step"}
+        np.testing.assert_array_equal(frame[1]["actions"], value)
+
+
+@given(
+    st.none() | st.integers(0, 2**53),
+    st.dictionaries(st.text(max_size=5), st.none() | st.integers() | st.text(), min_size=1),
+)
+def test_a_reply_whose_members_are_written_is_the_encoded_one(identity, members):
+    members.pop("id", None)
+    members["ok"] = True
+    text = json.dumps(members, separators=(",", ":"))[1:-1]
+    assert encode_reply(identity, (text, {})) == encode_reply(identity, (members, {}))

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from images.client.patience import Patience
 from images.client.results import (
     Control,
     Description,
@@ -79,6 +80,7 @@ class Client:
         self._path = path
         self._socket: socket.socket | None = None
         self._replies = FrameBuffer()
+        self._patience = Patience()
         self._lock = threading.Lock()
         self._next_id = 0
         self._description: Description | None = None
@@ -223,12 +225,14 @@ class Client:
                 self._socket.sendall(data)
             except OSError as error:
                 raise _Unsent(error.strerror or str(error)) from None
-            while (frame := self._replies.next()) is None:
-                received = self._socket.recv(CHUNK)
+            while True:
+                received = self._patience.receive(self._socket, CHUNK)
                 if not received:
                     raise EOFError("the gateway closed the connection")
                 self._replies.feed(received)
-            return frame
+                frame = self._replies.next()
+                if frame is not None:
+                    return frame
         except BaseException:
             self.close()
             raise

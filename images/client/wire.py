@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import struct
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -34,6 +35,7 @@ _LENGTH = struct.Struct(">I")
 
 Attachment = np.ndarray | bytes
 Frame = tuple[dict[str, Any], dict[str, Attachment]]
+Reply = tuple[dict[str, Any] | str, dict[str, Attachment]]  # str: the members as JSON text, without attachments
 Read = Callable[[int], bytes]
 
 
@@ -74,6 +76,15 @@ def encode(header: Mapping[str, Any], attachments: Mapping[str, Attachment] | No
     if len(text) > MAX_HEADER:
         raise ValueError(f"frame header of {len(text)} bytes is over the limit of {MAX_HEADER}")
     return b"".join((_LENGTH.pack(len(text)), text, *parts))
+
+
+def encode_reply(identity: int | None, reply: Reply) -> bytes:
+    """The frame of a reply. ``id`` comes first. Raises as :func:`encode`."""
+    members, parts = reply
+    if not isinstance(members, str):
+        return encode({"id": identity, **members}, parts)
+    text = f'{{"id":{"null" if identity is None else identity},{members}}}'
+    return _LENGTH.pack(len(text)) + text.encode("ascii")
 
 
 class FrameTemplate:
@@ -133,13 +144,15 @@ def descriptor_reader(descriptor: int) -> Read:
 
 
 class FrameBuffer:
-    """Bytes in, frames out, for streams whose bytes arrive in pieces. Limits in bytes."""
+    """Bytes in, frames out, for streams whose bytes arrive in pieces. Limits in bytes.
+
+    A client that steps in a loop sends headers that differ only in their id; one that repeats is not parsed again."""
 
     def __init__(self, max_header: int = MAX_HEADER, max_total: int = MAX_TOTAL) -> None:
         self._max_header, self._max_total = max_header, max_total
         self._bytes = bytearray()
-        self._header_size: int | None = None
-        self._opened: tuple[dict[str, Any], list[_Declaration], int] | None = None
+        self._opened: _Opened | None = None
+        self._repeated = _Repeated()
 
     def feed(self, data: bytes | bytearray | memoryview) -> None:
         self._bytes += data
@@ -147,28 +160,60 @@ class FrameBuffer:
     def next(self) -> Frame | None:
         """The next complete frame, or None until more bytes are fed. Raises FrameError (the bad frame is consumed,
         go on) or StreamError (the stream cannot be used any more)."""
+        data = self._bytes
         if self._opened is None:
-            if self._header_size is None:
-                if len(self._bytes) < 4:
-                    return None
-                self._header_size = _header_size(self._take(4), self._max_header)
-            if len(self._bytes) < self._header_size:
+            if len(data) < 4:
                 return None
-            raw, self._header_size = self._take(self._header_size), None
-            self._opened = _open_header(raw, self._max_total)
+            end = 4 + _header_size(data[:4], self._max_header)
+            if len(data) < end:
+                return None
+            raw = bytes(data[4:end])
+            del data[:end]
+            self._opened = self._repeated.look_up(raw) or self._repeated.keep(raw, _open_header(raw, self._max_total))
         header, declared, size = self._opened
-        if len(self._bytes) < size:
+        if len(data) < size:
             return None
         self._opened = None
-        return header, _split(declared, self._take(size)) if declared else {}
+        if not declared:
+            return header, {}
+        body = data[:size]
+        del data[:size]
+        return header, _split(declared, body)
 
-    def _take(self, size: int) -> bytearray:
-        part = self._bytes[:size]
-        del self._bytes[:size]
-        return part
+
+class _Repeated:
+    """The last header of the form ``{"id":N,REST}`` whose REST came twice in a row, opened."""
+
+    def __init__(self) -> None:
+        self._before = self._rest = b""
+        self._opened: _Opened = ({}, [], 0)
+
+    def look_up(self, raw: bytes) -> _Opened | None:
+        match = _NUMBERED(raw)
+        if match is None or match[2] != self._rest:
+            return None
+        header, declared, size = self._opened
+        return {"id": int(match[1]), **header}, declared, size
+
+    def keep(self, raw: bytes, opened: _Opened) -> _Opened:
+        match = _NUMBERED(raw)
+        if match is not None:
+            if match[2] == self._before:
+                self._remember(match[2], opened)
+            self._before = match[2]
+        return opened
+
+    def _remember(self, rest: bytes, opened: _Opened) -> None:
+        header, _ = _decode_json("{" + rest[1:].decode("utf-8", "surrogatepass"))
+        if "id" in header:  # a second id, which would have won
+            return
+        header.pop("attachments", None)
+        self._rest, self._opened = rest, (header, *opened[1:])
 
 
+_NUMBERED = re.compile(rb'\{"id":(0|[1-9][0-9]{0,14})(,.+)', re.DOTALL).fullmatch
 _Declaration = tuple[str, str | None, int, tuple[int, ...]]  # name, dtype or None for bytes, size, shape
+_Opened = tuple[dict[str, Any], list[_Declaration], int]  # header, declared attachments, their size together
 
 
 def _header_size(raw: bytes | bytearray, limit: int) -> int:
@@ -178,7 +223,7 @@ def _header_size(raw: bytes | bytearray, limit: int) -> int:
     return size
 
 
-def _open_header(raw: bytes | bytearray, max_total: int) -> tuple[dict[str, Any], list[_Declaration], int]:
+def _open_header(raw: bytes | bytearray, max_total: int) -> _Opened:
     """Header, declared attachments and their size together. Raises FrameError and StreamError."""
     try:
         text = raw.decode("utf-8", "surrogatepass").strip()

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from images.client.wire import Attachment, Frame
+from images.client.wire import Attachment, Reply
 from images.gateway.engine import EXIT_FAULT, Engine, fault_header, platform_fingerprint, probe_pictures
 from images.gateway.environment import PhysicsSanityError
 from images.gateway.host import Host
@@ -75,7 +75,7 @@ class Episode:
         return session
 
     # ---- what the server calls --------------------------------------------------------------------------------------
-    def _answer(self, session: Session, header: Mapping[str, Any], attachments: Mapping[str, Attachment]) -> Frame:
+    def _answer(self, session: Session, header: Mapping[str, Any], attachments: Mapping[str, Attachment]) -> Reply:
         """The whole reply. The host has the verdict, or the fault, before the agent has the reply."""
         try:
             reply, parts = session.answer(header, attachments)
@@ -89,7 +89,7 @@ class Episode:
             return BROKEN, {}
         if not self._report_verdict(session):
             return BROKEN, {}
-        return {"ok": True, **reply}, parts
+        return f'"ok":true,{reply}' if isinstance(reply, str) else {"ok": True, **reply}, parts
 
     def _go_on(self) -> bool:
         """Obey a stop of the host; False when the process has to end."""

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from images.client.wire import Attachment, Frame, FrameBuffer, FrameError, StreamError, encode
+from images.client.wire import Attachment, Frame, FrameBuffer, FrameError, Reply, StreamError, encode, encode_reply
 
 MAX_CONNECTIONS = 16
 MAX_HEADER = 256 << 10  # bytes of a request's header
@@ -25,7 +25,7 @@ LINGER_S = 0.0002
 MAX_MISSES = 8  # 256 waits asleep before lingering is tried again
 REMEMBERED_ID = 1 << 53  # an id is echoed when every language can hold it
 
-Answer = Callable[[Mapping[str, Any], Mapping[str, Attachment]], Frame]
+Answer = Callable[[Mapping[str, Any], Mapping[str, Attachment]], Reply]
 
 
 def bind(path: str) -> socket.socket:
@@ -167,8 +167,7 @@ class Server:
             self._poll.modify(connection.socket, select.POLLIN)
 
     def _reply(self, header: Mapping[str, Any], attachments: Mapping[str, Attachment]) -> bytes:
-        answer, parts = self._answer(header, attachments)
-        return encode({"id": request_id(header), **answer}, parts)
+        return encode_reply(request_id(header), self._answer(header, attachments))
 
     def _drop(self, connection: Connection) -> None:
         self._poll.unregister(connection.socket)
