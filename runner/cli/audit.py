@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from runner.errors import BadInput
+from runner.terminal import echo, echo_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -44,11 +45,11 @@ def command(run: str, form: str, output: Path | None, **given: Any) -> int:
     with _progress() as say:
         audit = Auditor(store, load(), say).audit(found, options)
     if form == "json":
-        click.echo(json.dumps(audit.plain(), indent=1, ensure_ascii=False))
+        echo_json(audit.plain(), indent=1)
     else:
         pages.show(console(), audit)
     for path in pages.write(audit, output) if output is not None else ():
-        click.echo(f"wrote {path}", err=True)
+        echo(f"wrote {path}", err=True)
     return 0 if audit.passed else 1
 
 
@@ -108,7 +109,7 @@ def _progress() -> Iterator[Callable[[str], None]]:
 
     screen = console(error=True)
     if not screen.is_terminal:
-        yield lambda text: click.echo(text, err=True) if not text.endswith(" actions") else None
+        yield lambda text: echo(text, err=True) if not text.endswith(" actions") else None
         return
     with screen.status("audit ...") as status:
         yield lambda text: status.update(escape(text))

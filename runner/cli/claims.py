@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import click
+
+from runner.terminal import echo, echo_json
 
 FORMATS = ("table", "json")
 
@@ -30,7 +31,7 @@ def check(file: Path, form: str, everything: bool) -> int:
 
     found = check_claims(read_claims(file))
     if form == "json":
-        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        echo_json(found)
     else:
         _print(found, everything)
     return 0 if found["consistent"] else 1
@@ -51,8 +52,8 @@ def _print(found: dict[str, Any], everything: bool) -> None:
     out.print(table)
     for finding in found["findings"]:
         if everything or not finding["holds"] or finding["remark"]:
-            click.echo(f"{_verdict(finding)}  {finding['check']}  {finding['where']}: {finding['text']}")
-    click.echo("consistent" if found["consistent"] else "not consistent")
+            echo(f"{_verdict(finding)}  {finding['check']}  {finding['where']}: {finding['text']}")
+    echo("consistent" if found["consistent"] else "not consistent")
 
 
 def _verdict(finding: dict[str, Any]) -> str:

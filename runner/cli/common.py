@@ -36,12 +36,12 @@ PIPE_WIDTH = 240  # columns where no terminal says how wide it is: no name is cu
 
 def console(*, error: bool = False) -> Console:
     """Colours and live tables only in a terminal; on a pipe no line is cut, and none ends in blanks."""
-    from rich.console import Console
+    from runner.terminal import Terminal
 
-    plain = Console(stderr=error)
+    plain = Terminal(stderr=error)
     if plain.is_terminal:
         return plain
-    return Console(file=cast("TextIO", _Trimmed(sys.stderr if error else sys.stdout)), width=PIPE_WIDTH)
+    return Terminal(file=cast("TextIO", _Trimmed(sys.stderr if error else sys.stdout)), width=PIPE_WIDTH)
 
 
 class _Trimmed:

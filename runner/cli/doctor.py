@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+
+from runner.terminal import echo, echo_json
 
 if TYPE_CHECKING:
     from runner.doctor import Check
@@ -39,14 +40,15 @@ def command(model: str | None, base_url: str | None, as_json: bool) -> int:
             _say(check)
     counts = {state: sum(check.state == state for check in found) for state in MARKS}
     if as_json:
-        click.echo(json.dumps({"checks": [plain(check) for check in found], "counts": counts}, indent=2))
+        echo_json({"checks": [plain(check) for check in found], "counts": counts})
     else:
-        click.echo(f"\n{counts['ok']} ok, {counts['warn']} warnings, {counts['fail']} failed")
+        echo(f"\n{counts['ok']} ok, {counts['warn']} warnings, {counts['fail']} failed")
     return 1 if counts["fail"] else 0
 
 
 def _say(check: Check) -> None:
     mark, colour = MARKS[check.state]
-    click.echo(f"{click.style(mark, fg=colour)} {check.name:<11} {check.text}")
+    click.secho(mark, fg=colour, nl=False)
+    echo(f" {check.name:<11} {check.text}")
     if check.mend:
-        click.echo(f"  {'':<11} mend: {check.mend}")
+        echo(f"  {'':<11} mend: {check.mend}")

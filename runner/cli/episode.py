@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from runner.errors import BadInput
+from runner.terminal import echo
 
 if TYPE_CHECKING:
     from runner.episode.stage import Stage
@@ -89,14 +90,14 @@ def _print(episode: Episode, *, whole: bool) -> None:
     if reconfigure is not None:  # a terminal that is not UTF-8 shows escapes instead of failing
         reconfigure(errors="backslashreplace")
     for line in text.summary(episode):
-        click.echo(line)
+        echo(line)
     if whole:
         for line in text.transcript(episode):
-            click.echo(line)
+            echo(line)
         return
     for line in text.timeline(episode):
-        click.echo(line)
-    click.echo("more: --transcript, --video FILE, --frames FOLDER, --sheet FILE", err=True)
+        echo(line)
+    echo("more: --transcript, --video FILE, --frames FOLDER, --sheet FILE", err=True)
 
 
 def _draw(
@@ -115,10 +116,10 @@ def _draw(
     _ = episode.states  # before anything is started
     with renderer(options["runtime"]) as runtime, stage_of(runtime, load(), episode) as stage:
         if stage.note:
-            click.echo(f"note: {stage.note}", err=True)
+            echo(f"note: {stage.note}", err=True)
         if sheet is not None:
             write_sheet(sheet, stage, episode, moments, _cameras(stage, options["camera"])[0])
-            click.echo(f"{sheet}: {sheet.stat().st_size / 1e3:.0f} kB")
+            echo(f"{sheet}: {sheet.stat().st_size / 1e3:.0f} kB")
         if video is not None or frames is not None:
             _film(stage, episode, video, frames, options)
 
@@ -141,9 +142,9 @@ def _film(stage: Stage, episode: Episode, video: Path | None, frames: Path | Non
             write_frames(frames, Film(stage, episode, views, options["fps"], hold_s=0.0), say)
     if video is not None:
         size = f"{film.width} x {film.height}"
-        click.echo(f"{video}: {film.count} frames of {size}, {video.stat().st_size / 1e6:.1f} MB")
+        echo(f"{video}: {film.count} frames of {size}, {video.stat().st_size / 1e6:.1f} MB")
     if frames is not None:
-        click.echo(f"{frames}: {len(list(frames.glob('frame_*.png')))} pictures")
+        echo(f"{frames}: {len(list(frames.glob('frame_*.png')))} pictures")
 
 
 def _cameras(stage: Stage, given: str | None) -> list[str]:

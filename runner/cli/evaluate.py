@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from runner.errors import AssayError, BadInput
+from runner.terminal import echo, echo_json
 
 if TYPE_CHECKING:
     from manifests.load import Manifests
@@ -81,16 +82,16 @@ def command(model: str | None, form: str, render: bool, dry_run: bool, **options
 def _list_baselines() -> None:
     from runner.agents.registry import BASELINES, MODEL_AGENTS
 
-    click.echo("MODEL names what is evaluated. Baselines, which need no key:")
+    echo("MODEL names what is evaluated. Baselines, which need no key:")
     for name, (_, text) in BASELINES.items():
-        click.echo(f"  {name:<10} {text}")
-    click.echo("\nOr a model as provider/model, with its key in the provider's environment variable. AGENT is one of:")
+        echo(f"  {name:<10} {text}")
+    echo("\nOr a model as provider/model, with its key in the provider's environment variable. AGENT is one of:")
     for name, (_, text) in MODEL_AGENTS.items():
-        click.echo(f"  {name:<10} {text}")
-    click.echo("\nExamples:")
-    click.echo("  make evaluate MODEL=reference SUBSET=smoke")
-    click.echo("  make evaluate MODEL=openai/gpt-4o AGENT=code SUBSET=smoke")
-    click.echo("  assay evaluate --model random --tasks 'marble/dual-panda/A007' --jobs 2")
+        echo(f"  {name:<10} {text}")
+    echo("\nExamples:")
+    echo("  make evaluate MODEL=reference SUBSET=smoke")
+    echo("  make evaluate MODEL=openai/gpt-4o AGENT=code SUBSET=smoke")
+    echo("  assay evaluate --model random --tasks 'marble/dual-panda/A007' --jobs 2")
 
 
 @dataclass(frozen=True)
@@ -243,7 +244,7 @@ def _dry_run(model: str, form: str, options: dict[str, Any]) -> int:
         wanted.manifests, wanted.choices, wanted.agent, wanted.planned, wanted.name, store, options["jobs"]
     )
     if form == "json":
-        click.echo(json.dumps(found, indent=2))
+        echo_json(found)
     else:
         print_estimate(console(), found)
     return 0
@@ -269,7 +270,7 @@ def _finish(evaluation: Evaluation, run: Run, form: str, error: AssayError | Non
         return 1
     if not evaluation.halt.signalled:
         return 0
-    click.echo("stopped: the same command goes on", err=True)
+    echo("stopped: the same command goes on", err=True)
     return INTERRUPTED
 
 

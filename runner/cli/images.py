@@ -6,6 +6,8 @@ from typing import Any
 
 import click
 
+from runner.terminal import echo
+
 
 @click.group("images")
 def command() -> None:
@@ -24,8 +26,8 @@ def build(force: bool, roles: tuple[str, ...]) -> None:
     images = load_images()
     for role in roles:
         images.role(role)
-    for image in builder.ensure(connect(), roles or list(images.roles), click.echo, force=force):
-        click.echo(f"{image.reference}  id {image.id[7:19]}  content {image.content[:12]}")
+    for image in builder.ensure(connect(), roles or list(images.roles), echo, force=force):
+        echo(f"{image.reference}  id {image.id[7:19]}  content {image.content[:12]}")
 
 
 @command.command("list")
@@ -39,7 +41,7 @@ def list_images() -> None:
     for role in load_images().roles:
         image = builder.find(api, role)
         state = f"{image.reference}  id {image.id[7:19]}  content {image.content[:12]}" if image else "out of date"
-        click.echo(f"{role:<12} {state}")
+        echo(f"{role:<12} {state}")
 
 
 @command.command("verify")
@@ -61,11 +63,11 @@ def verify(roles: tuple[str, ...], other: str | None) -> int:
         found = identities.verify(api, role)
         altered = altered or found.state == "altered"
         content = f"  content {found.image.content[:12]}" if found.image else ""
-        click.echo(f"{role:<12} {found.state:<10} {found.text}{content}")
+        echo(f"{role:<12} {found.state:<10} {found.text}{content}")
         for line in found.differences[: identities.SHOWN]:
-            click.echo(f"  {line}")
+            echo(f"  {line}")
         if (more := len(found.differences) - identities.SHOWN) > 0:
-            click.echo(f"  and {more} more")
+            echo(f"  and {more} more")
     return 1 if altered else 0
 
 
@@ -78,13 +80,13 @@ def lock(release: str | None) -> None:
     from runner.images import identities
     from runner.runtimes.engine import connect
 
-    made = identities.write_lock(connect(), release or version("assay"), click.echo)
+    made = identities.write_lock(connect(), release or version("assay"), echo)
     for name, found in made.releases.items():
         for role, locked in found.roles.items():
             contents = ", ".join(
                 f"{item.content[:12]} ({item.base}, {item.architecture})" for item in locked.identities
             )
-            click.echo(f"{name}  {role:<12} {contents}")
+            echo(f"{name}  {role:<12} {contents}")
 
 
 def _compare(api: Any, roles: tuple[str, ...], other: str) -> int:
@@ -103,6 +105,6 @@ def _compare(api: Any, roles: tuple[str, ...], other: str) -> int:
     except docker.errors.ImageNotFound:
         raise BadInput(f"--with {other}: there is no such image here; `docker images` lists them") from None
     for line in found:
-        click.echo(line)
-    click.echo(f"{len(found)} files differ between {image.reference} and {other}")
+        echo(line)
+    echo(f"{len(found)} files differ between {image.reference} and {other}")
     return 1 if found else 0

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from runner.terminal import echo
+
 
 @click.command("import")
 @click.argument("bundle", type=click.Path(path_type=Path))
@@ -23,7 +25,7 @@ def command(bundle: Path, name: str | None, key: str | None) -> int:
     done = import_bundle(open_store(), bundle, load(), load_limits(), name, key)
     show(done.report)
     if done.run is None:
-        click.echo(f"{bundle}: {verdict(done.report)}; nothing was imported")
+        echo(f"{bundle}: {verdict(done.report)}; nothing was imported")
         return 1
-    click.echo(f"{bundle}: imported as {done.run.name}; score it: assay score {done.run.name}")
+    echo(f"{bundle}: imported as {done.run.name}; score it: assay score {done.run.name}")
     return 0

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from runner.terminal import echo, echo_json, printable
 
 if TYPE_CHECKING:
     from manifests.load import Manifests
@@ -33,15 +34,15 @@ def list_incidents(run: str, everything: bool, as_json: bool) -> None:
     store = open_store()
     found = incidents(store, find_run(store, run), load(), decided=everything)
     if as_json:
-        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        echo_json(found)
         return
     if not found:
-        click.echo(
+        echo(
             f"no incidents in run {run}" if everything else f"no open incidents in run {run}; --all lists decided ones"
         )
     for item in found:
         for line in _lines(item):
-            click.echo(line)
+            echo(line)
 
 
 @command.command("confirm")
@@ -94,15 +95,15 @@ def _prepare(run: str, name: str | None) -> tuple[Store, Run, Manifests, Reviewe
 
 def _print(sequence: int, state: IncidentState) -> None:
     if state.binding is None:
-        click.echo(
+        echo(
             f"attempt {sequence}: recorded as a proposal; it stays {_open(state)} until a key of the board's trust "
             "list decides (docs/incidents.md)"
         )
     elif state.ruled is not None:
         outcome, cause, code = state.ruled
-        click.echo(f"attempt {sequence}: rejected and ruled {outcome} {code or ''} ({cause})".replace("  ", " "))
+        echo(f"attempt {sequence}: rejected and ruled {outcome} {code or ''} ({cause})".replace("  ", " "))
     else:
-        click.echo(f"attempt {sequence}: confirmed; it takes no opportunity")
+        echo(f"attempt {sequence}: confirmed; it takes no opportunity")
 
 
 def _open(state: IncidentState) -> str:
@@ -114,14 +115,14 @@ def _lines(item: dict[str, Any]) -> list[str]:
     acted = "after the agent's first action" if item["acted"] else "before the agent's first action"
     lines = [
         f"{item['sequence']}  {item['environment_id']} c{item['condition']}  {item['incident']}",
-        f"    {item['outcome']} by {item['cause']}, {acted}: {item['text'] or 'no text'}",
+        f"    {item['outcome']} by {item['cause']}, {acted}: {printable(item['text'] or 'no text')}",
     ]
     lines += [f"    evidence {name}: {' '.join(str(value).split())[:160]}" for name, value in item["evidence"].items()]
     lines += [f"    artifact {artifact['name']}: {artifact['size']:,} bytes" for artifact in item["artifacts"]]
     for decision in item["decisions"]:
         how = "binding" if decision["binding"] else "proposal"
         lines.append(
-            f"    {decision['decision']} by {decision['reviewer']} (entry {decision['sequence']}, {how}): "
-            f"{decision['reason']}"
+            f"    {decision['decision']} by {printable(decision['reviewer'])} (entry {decision['sequence']}, {how}): "
+            f"{printable(decision['reason'])}"
         )
     return lines

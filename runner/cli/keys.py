@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from runner.errors import BadInput
+from runner.terminal import echo
 
 
 @click.group("keys")
@@ -19,7 +20,7 @@ def new() -> None:
 
     path = key_path()
     key = new_key(path)
-    click.echo(f"private key: {path} (never share it)\npublic key:  {key.public}")
+    echo(f"private key: {path} (never share it)\npublic key:  {key.public}")
 
 
 @command.command("show")
@@ -33,7 +34,5 @@ def show() -> None:
     if key is None:
         raise BadInput(f"key {path}: there is none; `assay keys new` makes one, or set ASSAY_KEY to yours")
     name = load().trust.name_of(key.public)
-    click.echo(f"private key: {path}\npublic key:  {key.public}")
-    click.echo(
-        f"trusted as {name!r}" if name else "not on the trust list (manifests/trust.json): decisions are proposals"
-    )
+    echo(f"private key: {path}\npublic key:  {key.public}")
+    echo(f"trusted as {name!r}" if name else "not on the trust list (manifests/trust.json): decisions are proposals")

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from runner.errors import BadInput
+from runner.terminal import echo
 
 
 @click.group("ledger")
@@ -47,7 +48,7 @@ def import_file(
         raise BadInput(f"name {name!r}: this file is imported already; `assay score {name}` shows it")
     count = run.settings["source"]["attempts"]
     verb = "imported" if made else "there already:"
-    click.echo(f"{verb} {count} attempts as run {run.name}, kind {kind}: never ranked; assay score {run.name}")
+    echo(f"{verb} {count} attempts as run {run.name}, kind {kind}: never ranked; assay score {run.name}")
 
 
 @command.command("reconstruct")
@@ -68,4 +69,4 @@ def reconstruct(file: Path, output: Path, seed: int) -> None:
         raise BadInput(f"{file}: {error}") from None
     except OSError as error:
         raise BadInput(f"output {output}: cannot be written ({error.strerror})") from None
-    click.echo(f"wrote {len(attempts)} attempts to {output}")
+    echo(f"wrote {len(attempts)} attempts to {output}")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from runner.errors import BadInput
+from runner.terminal import echo, echo_json, printable
 
 if TYPE_CHECKING:
     from runner.store.store import Run, Store
@@ -33,10 +33,10 @@ def command(context: click.Context, as_json: bool) -> None:
     sources = received(store)
     found = [_entry(store, run, sources.get(run.id)) for run in store.runs()]
     if as_json:
-        click.echo(json.dumps(found, indent=2))
+        echo_json(found)
         return
     if not found:
-        click.echo(f"no runs in {store.database.label}")
+        echo(f"no runs in {store.database.label}")
         return
     from rich.table import Table
 
@@ -53,7 +53,7 @@ def command(context: click.Context, as_json: bool) -> None:
     for row in found:
         kind = "withdrawn" if row["withdrawn"] else row["kind"]
         if row["submitter"] and not row["withdrawn"]:
-            kind = f"submitted by {row['submitter']['name'] or 'key'} {row['submitter']['key'][:KEY_DIGITS]}"
+            kind = f"submitted by {printable(row['submitter']['name'] or 'key')} {row['submitter']['key'][:KEY_DIGITS]}"
         table.add_row(*(str({**row, "kind": kind}[name]) for name in columns))
     out.print(table)
 
@@ -71,7 +71,7 @@ def withdraw(run: str, reason: str, reviewer: str) -> None:
             raise BadInput(f"{name}: {len(value)} characters; give 1 to {LONGEST}")
     store = open_store()
     found = store.withdraw_run(find_run(store, run), reviewer.strip(), reason.strip())
-    click.echo(f"run {found.name}: {found.withdrawn}; its records stay")
+    echo(f"run {found.name}: {printable(str(found.withdrawn))}; its records stay")
 
 
 def _entry(store: Store, run: Run, source: Received | None) -> dict[str, Any]:

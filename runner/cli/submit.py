@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from runner.errors import BadInput
+from runner.terminal import echo
 
 
 @click.command("submit")
@@ -31,7 +32,7 @@ def command(run: str, output: Path, name: str | None) -> int:
     done = submit(store, find_run(store, run), load(), load_limits(), key, output, name)
     show(done.report)
     if done.path is None:
-        click.echo(f"{output}: not written")
+        echo(f"{output}: not written")
         return 1
-    click.echo(f"{output}: {output.stat().st_size} bytes, signed by key {key.public}")
+    echo(f"{output}: {output.stat().st_size} bytes, signed by key {key.public}")
     return 0

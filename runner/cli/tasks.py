@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
+
+from runner.terminal import echo, echo_json
 
 COLUMNS = ("environment", "index", "split", "here")
 
@@ -23,7 +24,7 @@ def command(context: click.Context, subset: str, patterns: str | None, as_json: 
 
     found = rows(subset, patterns)
     if as_json:
-        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        echo_json(found)
         return
     from rich.table import Table
 
@@ -54,10 +55,10 @@ def show(environment: str, as_json: bool) -> None:
 
     found = describe(environment)
     if as_json:
-        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        echo_json(found)
         return
     for line in _lines(found):
-        click.echo(line)
+        echo(line)
 
 
 def _here(row: dict[str, Any]) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from runner.errors import BadInput
+from runner.terminal import echo, echo_json
 
 if TYPE_CHECKING:
     from runner.submission.check import Verified
@@ -37,17 +37,17 @@ def command(bundle: Path, key: str | None, as_json: bool) -> int:
     except NoBundle:
         pass
     if as_json:
-        click.echo(json.dumps(_plain(bundle, report, verified), indent=2, ensure_ascii=False))
+        echo_json(_plain(bundle, report, verified))
         return 1 if report.problems else 0
     show(report)
-    click.echo(f"{bundle}: {verdict(report)}{_who(verified)}")
+    echo(f"{bundle}: {verdict(report)}{_who(verified)}")
     return 1 if report.problems else 0
 
 
 def show(report: Report) -> None:
     """Every finding on a line of its own, problems first."""
     for finding in (*report.problems, *report.notes):
-        click.echo(str(finding))
+        echo(str(finding))
 
 
 def verdict(report: Report) -> str:

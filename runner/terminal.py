@@ -1,0 +1,64 @@
+"""Everything that is written to a terminal passes here: stored and foreign text may not steer it.
+
+What agents, providers, submitters and container logs say is stored as it is. On its way out each control character,
+terminal escape and invisible format character (ECMA-48 C0 and C1, U+202E and its kind, lone surrogates) is written as
+a visible escape (``\\x1b``, ``\\u202e``), so that the text can neither move the cursor nor pass for our own lines.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterable
+from typing import Any
+
+import click
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+
+_LINE = re.compile(r"[^\n]+")
+
+
+def printable(text: str) -> str:
+    """``text`` as one line that cannot steer a terminal."""
+    return text if text.isprintable() else "".join(map(_visible, text))
+
+
+def printable_lines(text: str) -> str:
+    """The same for text of several lines: line feeds stay, tabs become blanks."""
+    if text.isprintable():
+        return text
+    return _LINE.sub(lambda line: printable(line[0]), text.expandtabs(4))
+
+
+def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
+    """Lines on stdout or stderr. A foreign value within them goes through :func:`printable` before, so that it can
+    make no line of its own."""
+    click.echo(printable_lines(text), err=err, nl=nl)
+
+
+def echo_json(value: Any, indent: int = 2) -> None:
+    """JSON on stdout; the values that a program reads are the stored ones."""
+    text = json.dumps(value, indent=indent, ensure_ascii=False)
+    click.echo(text if text.isprintable() else _LINE.sub(lambda line: "".join(map(_json_escape, line[0])), text))
+
+
+class Terminal(Console):
+    """A console whose text cannot steer the terminal; its own colours and cursor movements pass."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            if segment.control or segment.text.isprintable():
+                yield segment
+            else:
+                yield segment._replace(text=printable_lines(segment.text))
+
+
+def _visible(letter: str) -> str:
+    shown = letter.isprintable() or unicodedata.category(letter) == "Zs"  # blanks of other scripts
+    return letter if shown else repr(letter)[1:-1]
+
+
+def _json_escape(letter: str) -> str:
+    return letter if letter.isprintable() else json.dumps(letter)[1:-1]
