@@ -2,35 +2,48 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Literal
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from runner.report_rows import COUNTS, INTERVALS, RARE, exact, metrics, sections
 from runner.store.status import EVALUATED, IMPORTED
+from runner.terminal import printable
+from runner.words import count
 
 MAX_ROWS = 40  # environments in the outcome table; more are counted in one line
 CELLS = {"success": ("✓", "green"), "failure": ("✗", "red"), "candidate": ("?", "yellow"), "invalid": ("!", "yellow")}
-COLUMNS = ("planned", "scored", "successes", "failures", "invalid", "candidate", "missing")
+WIDE = 140  # columns that a breakdown with intervals wants
 
 
-def print_report(console: Console, result: dict[str, Any]) -> None:
-    run = result["run"]
-    title = f"{run['model']} on {run['subset']}, protocol {run['protocol']}, profile {run['profile']}, {run['level']}"
-    if run["grants"]:
-        title += f", grants {','.join(run['grants'])}"
-    console.print(f"\n[bold]{escape(title)}[/bold]", highlight=False)
-    _marks(console, run)
+def print_report(console: Console, result: dict[str, Any], again: str, by: Sequence[str] | None = None) -> None:
+    """``by``: the breakdowns that were asked for; None shows the suites where there are several. ``again`` is the
+    command that prints the same."""
+    run = result.get("run")
+    console.print(f"\n[bold]{escape(_title(result))}[/bold]", highlight=False)
+    if run is not None:
+        _marks(console, run)
     _outcomes(console, result)
     _rates(console, result)
+    several = ("suite",) if len(result["by"].get("suite", ())) > 1 else ()
+    _breakdowns(console, result, several if by is None else by)
     _failures(console, result)
-    _open(console, result)
-    _where(console, run)
+    if run is not None:
+        _open(console, result)
+        _where(console, run)
+    console.print(f"score again: {escape(again)}", highlight=False, soft_wrap=True)
+
+
+def _title(result: dict[str, Any]) -> str:
+    run = result.get("run")
+    if run is None:
+        return f"a ledger file on {result['selection']}, protocol {result['protocol']}"
+    title = f"{run['model']} on {run['subset']}, protocol {run['protocol']}, profile {run['profile']}, {run['level']}"
+    return f"{title}, grants {','.join(run['grants'])}" if run["grants"] else title
 
 
 def _marks(console: Console, run: dict[str, Any]) -> None:
@@ -38,7 +51,7 @@ def _marks(console: Console, run: dict[str, Any]) -> None:
     if run["kind"] != EVALUATED:
         console.print(f"[yellow]{run['kind']}[/yellow]: {IMPORTED[run['kind']]}; never ranked", highlight=False)
     for text in filter(None, (run["withdrawn"], *run["stale"])):
-        console.print(f"[yellow]{escape(text)}[/yellow]", highlight=False)
+        console.print(f"[yellow]{escape(printable(text))}[/yellow]", highlight=False)
 
 
 def _outcomes(console: Console, result: dict[str, Any]) -> None:
@@ -61,10 +74,11 @@ def _outcomes(console: Console, result: dict[str, Any]) -> None:
         table.add_row(group["environment_id"], *cells, *rates)
     console.print(table)
     if len(groups) > MAX_ROWS:
-        console.print(f"and {_environments(len(groups) - MAX_ROWS)} more: --format csv --by task lists all")
+        console.print(f"and {count(len(groups) - MAX_ROWS, 'environment')} more: --by task lists all", highlight=False)
     untouched = len(result["groups"]) - len(groups)
     if untouched:
-        console.print(f"{_environments(untouched)} without an attempt: their conditions are missing")
+        said = f"{count(untouched, 'environment')} without an attempt: the conditions are missing"
+        console.print(said, highlight=False)
     console.print("[dim]✓ success (✓2: at the second attempt)  ✗ failure  ? open candidate  ! invalid  · missing[/dim]")
 
 
@@ -97,11 +111,17 @@ def _rates(console: Console, result: dict[str, Any]) -> None:
         f"{total['missing']} missing; {total['groups_complete']} of {total['groups']} groups complete{what}",
         highlight=False,
     )
-    for key, name in result["names"].items():
-        if key in total["metrics"]:
-            console.print(f"  {name:<11} {_rate(total['metrics'][key])}", highlight=False)
+    found = {name: total["metrics"][key] for key, name in result["names"].items() if key in total["metrics"]}
+    for name, metric in found.items():
+        console.print(f"  {name:<11} {_rate(metric)}", highlight=False)
+    if any(metric["balanced"]["exact_bound"] for metric in found.values()):
+        tasks = f"all {total['tasks']} tasks agree" if total["tasks"] > 1 else "there is one task"
+        console.print(
+            f"[dim]  exact: one-sided 95 % bound; {tasks}, and a bootstrap over tasks shows no spread[/dim]",
+            highlight=False,
+        )
     console.print(
-        f"[dim]{ledger['attempts']} attempts: {ledger['scored']} scored, {ledger['excluded']} excluded, "
+        f"[dim]{count(ledger['attempts'], 'attempt')}: {ledger['scored']} scored, {ledger['excluded']} excluded, "
         f"{ledger['extra']} extra; mean seconds to success {_mean(total['time_at_success_s'])}, "
         f"mean tokens of a success {_mean(total['tokens_at_success'])}[/dim]",
         highlight=False,
@@ -112,19 +132,47 @@ def _rates(console: Console, result: dict[str, Any]) -> None:
 
 def _rate(metric: dict[str, Any]) -> str:
     balanced = metric["balanced"]
-    count = f"{metric['successes']} of {metric['planned']}"
+    counted = f"{metric['successes']} of {metric['planned']}"
     if balanced["value"] is None:
         return (
             f"[yellow]partial[/yellow]: between {balanced['lower_percent']} and {balanced['upper_percent']} % "
-            f"({count} so far)"
+            f"({counted} so far)"
         )
     interval = balanced["interval"]
     bounds = f", 95 % interval {100 * interval[0]:.2f} to {100 * interval[1]:.2f}" if interval else ""
-    return f"[bold]{balanced['percent']} %[/bold] ({count}{bounds})"
+    sure = f", exact {exact(balanced)}" if balanced["exact_bound"] else ""
+    return f"[bold]{balanced['percent']} %[/bold] ({counted}{bounds}{sure})"
+
+
+def _breakdowns(console: Console, result: dict[str, Any], by: Sequence[str]) -> None:
+    """A table for each dimension; the columns of what is open only where something is."""
+    intervals = console.width >= WIDE
+    for dimension, found in sections(result, by):
+        if dimension == "total":
+            continue
+        counts = [name for name in COUNTS if name not in RARE or any(row[name] for row in found)]
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+        for index, name in enumerate([dimension, *counts, *result["names"].values()]):
+            justify: Literal["left", "right"] = "right" if index else "left"
+            table.add_column(name, justify=justify, no_wrap=not index, min_width=_longest(found) if not index else None)
+        for row in found:
+            numbers = [str(row[name]) for name in counts]
+            table.add_row(escape(row["label"]), *numbers, *metrics(result, row, intervals=intervals))
+        console.print()
+        console.print(table)
+    if by and intervals:
+        console.print(f"[dim]in brackets {INTERVALS}[/dim]", highlight=False)
+
+
+def _longest(found: Sequence[dict[str, Any]]) -> int:
+    return max(len(row["label"]) for row in found)
 
 
 def _failures(console: Console, result: dict[str, Any]) -> None:
-    if not result["clauses"]:
+    if not result.get("clauses"):
+        if codes := result["total"]["codes"]:
+            said = ", ".join(f"{code} {number}" for code, number in codes.items())
+            console.print(f"\nfailed attempts by code: {said}", highlight=False)
         return
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), title="Failures", title_justify="left")
     table.add_column("attempts", justify="right")
@@ -132,7 +180,7 @@ def _failures(console: Console, result: dict[str, Any]) -> None:
     table.add_column("clause", no_wrap=True)
     table.add_column("what it says", overflow="fold")
     for row in result["clauses"]:
-        table.add_row(str(row["attempts"]), row["code"], row["clause"] or "–", escape(row["text"]))
+        table.add_row(str(row["attempts"]), row["code"], row["clause"] or "–", escape(printable(row["text"])))
     console.print()
     console.print(table)
 
@@ -142,14 +190,14 @@ def _open(console: Console, result: dict[str, Any]) -> None:
         console.print("\n[yellow]Incident candidates[/yellow] (their conditions stay open until each is decided):")
         for row in result["candidates"][:MAX_ROWS]:
             where = f"{row['environment_id']} c{row['condition']} (ledger {row['sequence']})"
-            console.print(f"  {where}: {escape(row['cause'])}: {escape(row['text'])}", highlight=False)
+            console.print(f"  {where}: {escape(row['cause'])}: {escape(printable(row['text']))}", highlight=False)
         console.print(
             f"  Only the board's keys decide on them: assay incidents list {result['run']['name']}", highlight=False
         )
     unknown = result["ledger"]["unknown_causes"]
     if unknown:
         console.print(
-            f"[red]{len(unknown)} attempts ended with a cause or code that no table has[/red] (ledger "
+            f"[red]{count(len(unknown), 'attempt')} ended with a cause or code that no table has[/red] (ledger "
             f"{', '.join(map(str, unknown[:10]))}): counted as invalid; report it as a fault of assay"
         )
     if result["open_attempts"]:
@@ -164,11 +212,6 @@ def _where(console: Console, run: dict[str, Any]) -> None:
         console.print(f"\n{official}; records in {run['records']}", highlight=False, soft_wrap=True)
     else:
         console.print(f"\nnot official ({run['kind']}); there are no records, only what the file said")
-    console.print(f"score again: assay score {run['name']}", highlight=False, soft_wrap=True)
-
-
-def _environments(count: int) -> str:
-    return f"{count} environment{'s' * (count != 1)}"
 
 
 def _percent(rate: dict[str, Any]) -> str:
@@ -177,38 +220,3 @@ def _percent(rate: dict[str, Any]) -> str:
 
 def _mean(found: dict[str, Any]) -> str:
     return "unknown" if found["mean"] is None else f"{found['mean']:,.1f}"
-
-
-# ---- csv and markdown ---------------------------------------------------------------------------------------------
-
-
-def rows(result: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The total and every breakdown row: counts, then each metric with its bounds in percent (empty: undefined), and
-    the kind of the run (``file`` for a ledger file)."""
-    kind = result.get("run", {}).get("kind", "file")
-    for dimension, found in [("total", [result["total"]]), *result["by"].items()]:
-        for row in found:
-            line = {"by": dimension, "label": row["label"], **{name: row[name] for name in COLUMNS}}
-            for key in result["names"]:
-                metric = row["metrics"].get(key)
-                balanced = metric["balanced"] if metric else {}
-                line[key] = balanced.get("percent") or ""
-                line[f"{key}_lower"] = balanced.get("lower_percent", "")
-                line[f"{key}_upper"] = balanced.get("upper_percent", "")
-            line["kind"] = kind
-            yield line
-
-
-def as_csv(result: dict[str, Any]) -> str:
-    lines = list(rows(result))
-    out = io.StringIO()
-    writer = csv.DictWriter(out, list(lines[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(lines)
-    return out.getvalue()
-
-
-def as_markdown(result: dict[str, Any]) -> str:
-    lines = list(rows(result))
-    table: list[Sequence[Any]] = [list(lines[0]), ["---"] * len(lines[0]), *(list(line.values()) for line in lines)]
-    return "".join(f"| {' | '.join(str(cell).replace('|', '/') for cell in row)} |\n" for row in table)

@@ -82,7 +82,7 @@ def test_an_attempt_with_an_unknown_cause_makes_the_command_fail_and_stays_visib
     with sqlite3.connect(tmp_path / "assay.sqlite") as raw:  # a record of a program that knew more causes
         raw.execute("UPDATE attempt SET record = replace(record, '\"quit\"', '\"gremlins\"') WHERE condition = 1")
     done = assay(tmp_path, "score", "r", check=1)
-    assert "1 attempts ended with a cause or code that no table has" in done.stdout
+    assert "1 attempt ended with a cause or code that no table has" in done.stdout
     assert json.loads(assay(tmp_path, "score", "r", "--format", "json", check=1).stdout)["total"]["invalid"] == 1
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from runner.errors import BadInput
+from runner.terminal import echo, echo_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +20,11 @@ FORMATS = ("table", "json", "csv", "markdown")
 @click.command("score")
 @click.argument("run", required=False)
 @click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True)
-@click.option("--by", multiple=True, help="A breakdown: suite, type, split, subset, embodiment, condition, task ...")
+@click.option(
+    "--by",
+    multiple=True,
+    help="Breakdowns, comma-separated: suite, type, split, subset, embodiment, condition, task ...",
+)
 @click.option("--ledger", type=click.Path(path_type=Path), help="Score a ledger CSV instead of a run.")
 @click.option("--subset", help="Of a run: a smaller subset inside its own. With --ledger: the one that was planned.")
 @click.option("--protocol", help="With --ledger: the protocol.")
@@ -28,8 +33,10 @@ def command(
 ) -> int:
     """Compute the numbers of RUN from its records, or of a ledger file."""
     from manifests.load import load
+    from scoring.report import BREAKDOWNS
 
-    dimensions = _dimensions(by)
+    asked = _dimensions(by)
+    dimensions = asked or BREAKDOWNS
     if ledger is not None:
         if run is not None:
             raise BadInput(f"run {run!r} and --ledger {ledger}: give one of them")
@@ -44,34 +51,42 @@ def command(
             raise BadInput(f"protocol {protocol!r}: that of a run is the one that it was begun with; leave it out")
         store = open_store()
         result = score_run(store, find_run(store, run), load(), dimensions, subset)
-    show(result, form)
+    again = _again([str(run)] if ledger is None else ["--ledger", str(ledger)], subset, protocol, asked)
+    show(result, form, again, asked or None)
     return 1 if result["ledger"]["unknown_causes"] else 0
 
 
-def show(result: dict[str, Any], form: str) -> None:
-    """Print a result on stdout in the form that was asked for."""
-    from runner import report
+def show(result: dict[str, Any], form: str, again: str | None = None, by: Sequence[str] | None = None) -> None:
+    """Print a result on stdout in the form that was asked for. ``again`` is the command that prints the same; ``by``
+    are the breakdowns that a table shows (None: the suites where there are several)."""
+    from runner import report, report_rows
     from runner.cli.common import console
 
     if form == "json":
-        click.echo(json.dumps(result, indent=2, ensure_ascii=False))
+        echo_json(result)
     elif form == "csv":
-        click.echo(report.as_csv(result), nl=False)
-    elif form == "markdown" or "run" not in result:
-        click.echo(report.as_markdown(result), nl=False)
+        echo(report_rows.as_csv(result), nl=False)
+    elif form == "markdown":
+        echo(report_rows.as_markdown(result), nl=False)
     else:
-        report.print_report(console(), result)
+        report.print_report(console(), result, again or _again([result["run"]["name"]], None, None, ()), by)
 
 
-def _dimensions(by: tuple[str, ...]) -> Sequence[str]:
-    """The breakdowns asked for, or all. Raises BadInput for an unknown one."""
-    from scoring.report import BREAKDOWNS
+def _again(what: list[str], subset: str | None, protocol: str | None, by: Sequence[str]) -> str:
+    """The command that prints the same result."""
+    given = (("--subset", subset), ("--protocol", protocol), ("--by", ",".join(by)))
+    return shlex.join(["assay", "score", *what, *(part for name, value in given if value for part in (name, value))])
+
+
+def _dimensions(by: tuple[str, ...]) -> tuple[str, ...]:
+    """The breakdowns asked for. Raises BadInput for an unknown one."""
     from scoring.rows import DIMENSIONS
 
-    for name in by:
+    found = tuple(dict.fromkeys(name.strip() for item in by for name in item.split(",")))
+    for name in found:
         if name not in DIMENSIONS:
             raise BadInput(f"by {name!r} is not one of {', '.join(DIMENSIONS)}")
-    return by or BREAKDOWNS
+    return found
 
 
 def _score_file(path: Path, subset: str, protocol: str, by: Sequence[str]) -> dict[str, Any]:

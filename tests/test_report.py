@@ -1,0 +1,120 @@
+"""`assay score` says the same in every form: table, Markdown, CSV, JSON; and how to print it again."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+from test_cli import assay
+
+from runner.report import print_report
+from runner.report_rows import metric
+
+DEMO = str(Path(__file__).parent.parent / "manifests" / "demo" / "gpt-6-astra.csv")
+FILE = ["score", "--ledger", DEMO]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The reconstructed ledger of the demo as a run named x."""
+    folder = tmp_path_factory.mktemp("home")
+    choices = ["--model", "GPT-6-Astra", "--kind", "reconstructed", "--subset", "ep-100", "--protocol", "pass2"]
+    assay(folder, "ledger", "import", DEMO, "--name", "x", *choices, check=0)
+    return folder
+
+
+def after(text: str, title: str) -> list[list[str]]:
+    """The rows of the table whose head begins with ``title``, as cells."""
+    lines = text.splitlines()
+    start = next(index for index, line in enumerate(lines) if line.startswith(f"{title} "))
+    rows = []
+    for line in lines[start:]:
+        if not line:
+            break
+        rows.append([cell.strip() for cell in line.split("  ") if cell.strip()])
+    return rows
+
+
+@pytest.mark.parametrize("what", [["score", "x"], FILE])
+def test_table_markdown_csv_and_json_have_the_same_numbers_for_each_breakdown(home: Path, what: list[str]) -> None:
+    asked = ["--subset", "ep-easy", "--by", "suite,type"]
+    text, markdown, table, plain = (
+        assay(home, *what, *asked, "--format", form, check=0).stdout for form in ("table", "markdown", "csv", "json")
+    )
+    result = json.loads(plain)
+    rows = list(csv.DictReader(io.StringIO(table)))
+    assert [row["by"] for row in rows] == ["total"] + ["suite"] * 5 + ["type"] * 16
+    for dimension in ("suite", "type"):
+        head, *shown = after(text, dimension)
+        assert head == [dimension, "planned", "scored", "successes", "failures", *result["names"].values()]
+        for cells, row in zip(shown, result["by"][dimension], strict=False):
+            pass_at_2 = metric(row["metrics"]["pass_at_2"], intervals=True)
+            counts = [str(row[name]) for name in ("planned", "scored", "successes", "failures")]
+            assert cells[:5] == [row["label"], *counts]
+            assert pass_at_2 in cells
+            assert f"| {dimension} | {row['label']} | {' | '.join(counts)} |" in markdown
+            assert pass_at_2 in markdown
+            (found,) = (line for line in rows if (line["by"], line["label"]) == (dimension, row["label"]))
+            assert found["pass_at_2"] == row["metrics"]["pass_at_2"]["balanced"]["percent"]
+            assert found["pass_at_2"] in pass_at_2
+            low, high = row["metrics"]["pass_at_2"]["balanced"]["interval"]
+            assert found["pass_at_2_interval_lower"] == f"{100 * low:.2f}"
+            assert found["pass_at_2_interval_upper"] == f"{100 * high:.2f}"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["score", "x"],
+        ["score", "x", "--subset", "ep-20", "--by", "type", "--by", "suite,split"],
+        [*FILE, "--by", "suite"],
+    ],
+)
+def test_score_again_is_the_command_that_prints_the_same(home: Path, arguments: list[str]) -> None:
+    first = assay(home, *arguments, check=0).stdout
+    again = first.splitlines()[-1].removeprefix("score again: assay ")
+    assert assay(home, *shlex.split(again), check=0).stdout == first
+
+
+def test_without_a_choice_the_table_shows_the_suites_where_there_are_several(home: Path) -> None:
+    assert len(after(assay(home, "score", "x", check=0).stdout, "suite")) == 1 + 5 + 1
+    assert "\nsuite" not in assay(home, "score", "x", "--subset", "ep-launch", check=0).stdout
+
+
+def test_no_line_is_padded_on_a_pipe_and_none_is_longer_than_a_terminal(home: Path) -> None:
+    text = assay(home, "score", "x", "--by", "suite", check=0).stdout
+    assert not [line for line in text.splitlines() if line != line.rstrip()]
+    result = json.loads(assay(home, "score", "x", "--by", "suite", "--format", "json", check=0).stdout)
+    for width in (80, 120, 160):
+        console = Console(width=width, color_system=None, file=io.StringIO(), record=True)
+        print_report(console, result, "assay score x", ("suite",))
+        assert max(map(len, console.export_text().splitlines())) <= width
+
+
+def rate(value: float, interval: Any, exact: Any) -> dict[str, Any]:
+    percent = f"{100 * value:.2f}"
+    return {
+        "balanced": {
+            "percent": percent,
+            "lower_percent": percent,
+            "upper_percent": percent,
+            "interval": interval,
+            "exact_bound": exact,
+        }
+    }
+
+
+def test_all_successes_or_none_are_not_shown_as_certain(home: Path) -> None:
+    assert metric(rate(1.0, [1.0, 1.0], [0.3684, 1.0]), True) == "100.00 (≥ 36.84)"
+    assert metric(rate(0.0, [0.0, 0.0], [0.0, 0.6316]), True) == "0.00 (≤ 63.16)"
+    assert metric(rate(0.5, [0.25, 0.75], None), True) == "50.00 (25.00–75.00)"
+    text = assay(home, "score", "x", "--subset", "ep-launch", check=0).stdout
+    (line,) = (line for line in text.splitlines() if line.startswith("  All-four@1"))
+    assert line == "  All-four@1  0.00 % (0 of 34, 95 % interval 0.00 to 0.00, exact at most 8.43)"
+    assert "all 34 tasks agree" in text
