@@ -48,9 +48,11 @@ def with_everything() -> scenes.Scene:
             required=[
                 {"element": "one", "after": [{"element": "bank", "event": "struck"}]},
                 {"element": "pin", "goal": "toppled"},
+                {"element": "ring", "share": 0.5},
             ],
             order=["one", "pin"],
             protected=["window", "ball"],
+            shard_free=["ball"],
         )
     )
 

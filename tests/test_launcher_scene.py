@@ -154,6 +154,23 @@ EVERY_KIND: list[dict[str, Any]] = [
      "at": [3.8, 0, 0.15]},
     {"kind": "seesaw", "name": "seesaw", "size": [0.6, 0.1, 0.02], "pivot_height": 0.1, "range": [-15, 15],
      "at": [3.8, -0.8, 0]},
+    {"kind": "arch", "name": "ring", "stones": 7, "radius": 0.15, "thickness": 0.06, "depth": 0.08, "part": "ring",
+     "at": [2.2, 1.0, 0], "material": "stone"},
+    {"kind": "arch", "name": "crown", "stones": 7, "radius": 0.15, "thickness": 0.06, "depth": 0.08, "part": "crown",
+     "at": [2.2, 1.0, 0], "material": "stone"},
+    {"kind": "well", "name": "well", "radius": 0.1, "height": 0.12, "at": [1.5, 0.6, 0], "material": "stone"},
+    {"kind": "roller", "name": "rubber_ball", "shape": "sphere", "radius": 0.03, "at": [1.5, 0.6, 0],
+     "material": "rubber"},
+    {"kind": "pendulum", "name": "bob", "size": [0.08, 0.08, 0.08], "length": 0.3, "clearance": 0.1,
+     "at": [4.4, 0, 0]},
+    {"kind": "dominoes", "name": "curve", "size": [0.02, 0.06, 0.12], "count": 5, "spacing": 0.06, "bend": 9,
+     "at": [4.4, 0.5, 0]},
+    {"kind": "flap", "name": "door", "size": [0.02, 0.2, 0.2], "hinge": "middle", "range": [-90, 90],
+     "at": [4.4, -0.6, 0.02]},
+    {"kind": "pane", "name": "shelf", "width": 0.2, "height": 0.16, "threshold": 0.03, "frame": False,
+     "at": [2.2, -1.0, 0], "material": "glass", "breakers": ["stone"]},
+    {"kind": "beam", "name": "load", "size": [0.1, 0.3, 0.03], "at": [2.2, -0.97, 0.16]},
+    {"kind": "block", "name": "prop", "size": [0.1, 0.03, 0.16], "at": [2.2, -0.87, 0]},
 ]  # fmt: skip
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from images.gateway.environment import Camera, Clause, Control, Event, Field, Judgement
 from images.mujoco.launcher import geometry as g
-from images.mujoco.launcher import look, scene
+from images.mujoco.launcher import kinds, look, scene
 from images.mujoco.launcher.evaluator import Evaluator
 from images.mujoco.launcher.model import compile_scene, realize
 from images.mujoco.launcher.observation import Observation
@@ -86,7 +86,7 @@ class Launcher:
             "shots": len(projectiles),
             "projectiles": projectiles,
             "elements": elements,
-            "materials": {name: material.model_dump() for name, material in scene.MATERIALS.items()},
+            "materials": {name: material.model_dump() for name, material in kinds.MATERIALS.items()},
             "required": [item.model_dump(mode="json") for item in task.required],
             "order": list(task.order),
             "protected": list(task.protected),

@@ -7,27 +7,28 @@ The first violation binds; a success is latched.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from images.gateway.environment import Clause, Judgement, PhysicsSanityError
-from images.mujoco.launcher.elements import Built
 from images.mujoco.launcher.flight import WAITING
 from images.mujoco.launcher.limits import Limits
 from images.mujoco.launcher.plant import Plant
+from images.mujoco.launcher.shapes import Built
 
 CAUSES = {"DROP": "object_lost", "AMMO": "ammunition"}  # every other code: ``violation``
 
 
 @dataclass(frozen=True)
 class Moved:
-    """Largest change of an element's bodies since the start: m, m, m, degrees; a centre outside the area, if any."""
+    """How an element's bodies (n,) have changed since the start: horizontally (m), downwards (m), tilt (degrees); the
+    largest shift (m) and tilt; a centre outside the area, if any."""
 
-    horizontal: float
-    drop: float
+    horizontal: np.ndarray
+    drop: np.ndarray
+    tilts: np.ndarray
     shift: float
     tilt: float
     outside: list[float] | None
@@ -65,6 +66,7 @@ class Evaluator:
         self.limits = Limits(plant, self._value, self._violate)
         self._asleep = memoryview(plant.data.tree_asleep)
         task = self._scene.task
+        self._share: dict[str, float] = dict(self._value.get("L-09", []))
         names = [item.element for item in task.required] + list(task.protected)
         names += [step.element for item in task.required for step in item.after if step.event in ("toppled", "cleared")]
         self.watched = {name: self._watch(name) for name in dict.fromkeys(names)}
@@ -85,6 +87,7 @@ class Evaluator:
             self._check_interlocks()
             self._check_projectiles()
             self._check_protected()
+            self._check_shards()
             self._check_strikes()
             self._check_goals()
             self._check_ammunition()
@@ -119,14 +122,16 @@ class Evaluator:
         centres = data.xpos[item.bodies]
         shift = centres - item.start
         now, before = data.xmat[item.bodies].reshape(-1, 3, 3), item.axes.reshape(-1, 3, 3)
-        cosine = np.clip((now[:, :, 2] * before[:, :, 2]).sum(axis=1).min(), -1.0, 1.0)
+        cosine = np.clip((now[:, :, 2] * before[:, :, 2]).sum(axis=1), -1.0, 1.0)
+        tilts = np.zeros(len(cosine)) if item.round else np.degrees(np.arccos(cosine))
         (x0, x1), (y0, y1) = self._value["L-61"]
         inside = (centres[:, 0] > x0) & (centres[:, 0] < x1) & (centres[:, 1] > y0) & (centres[:, 1] < y1)
         item.moved = Moved(
-            horizontal=float(np.hypot(shift[:, 0], shift[:, 1]).max()),
-            drop=float(-shift[:, 2].min()),
+            horizontal=np.hypot(shift[:, 0], shift[:, 1]),
+            drop=-shift[:, 2],
+            tilts=tilts,
             shift=float(np.linalg.norm(shift, axis=1).max()),
-            tilt=0.0 if item.round else math.degrees(math.acos(float(cosine))),
+            tilt=float(tilts.max()),
             outside=None if inside.all() else [round(float(v), 3) for v in centres[~inside][0]],
         )
         return item.moved
@@ -161,6 +166,19 @@ class Evaluator:
             if reached is None or reached > time:
                 self._violate("L-10", f"{text} before {earlier} reached its goal", None, time=time)
 
+    def _check_shards(self) -> None:
+        """Contacts are looked at in every control step while shards may move."""
+        data, panes = self._plant.data, [pane for pane in self._plant.flight.panes if pane.broken is not None]
+        free = self._value.get("L-22", [])
+        if not free or not panes or not data.ncon:
+            return
+        shard, contacts = np.concatenate([pane.shards for pane in panes]), data.contact.geom
+        for name in free:
+            own = np.array([self._plant.model.geom(geom).id for geom in self._plant.compiled.built[name].geoms])
+            touch = np.isin(contacts, shard).any(axis=1) & np.isin(contacts, own).any(axis=1)
+            if touch.any():
+                self._violate("L-22", f"a shard touched {name}", None)
+
     def _pane(self, name: str) -> Any:
         return next((pane for pane in self._plant.flight.panes if pane.name == name), None)
 
@@ -169,8 +187,10 @@ class Evaluator:
             return self._pane(name).broken is not None
         moved, value = self._moved(self.watched[name]), self._value
         if goal == "toppled":
-            return moved.tilt >= float(value["L-05"])
-        return moved.horizontal >= value["L-02"] or moved.drop >= value["L-03"] or moved.tilt >= value["L-04"]
+            there = moved.tilts >= value["L-05"]
+        else:
+            there = (moved.horizontal >= value["L-02"]) | (moved.drop >= value["L-03"]) | (moved.tilts >= value["L-04"])
+        return bool(there.mean() >= self._share.get(name, 1.0) - 1e-9)
 
     def _happened(self, element: str, event: str) -> bool:
         if event == "struck":

@@ -74,6 +74,7 @@ class Flight:
         self.shots: list[Shot] = []
         self.strikes: list[tuple[float, int, str]] = []
         self.idle_since: float | None = None
+        self._brittle = False
 
     def local(self, point: np.ndarray) -> np.ndarray:
         """(s, w, h) of a world point in barrel coordinates (m)."""
@@ -99,7 +100,13 @@ class Flight:
         item = self.projectiles[index]
         item.status, item.since, item.rest = FIRED, time, 0.0
         self.flying.append(item)
+        self._brittle = any(len(pane.breakers) > len(self.projectiles) for pane in self.panes if pane.broken is None)
         self._note("launch", shot=shot.number, draw=draw, azimuth=azimuth, elevation=elevation, projectile=index)
+
+    @property
+    def active(self) -> bool:
+        """Whether physics steps must be looked at: something flies, or bodies of the scene may break a pane."""
+        return bool(self.flying) or self._brittle
 
     def step(self) -> None:
         """After a physics step with something under way: muzzle, strikes, glass."""
@@ -111,8 +118,7 @@ class Flight:
         self._scan()
         for pane in self.panes:
             if pane.broken is None and pane.load():
-                breaker = self.projectiles[int(pane.impulse.argmax())]
-                pane.fracture(self._model, self._data, breaker.velocity[:3])
+                pane.fracture(self._model, self._data, pane.blow(self._model, self._data))
                 self._note("fractured", element=pane.name, impulse=pane.peak)
 
     def _shot(self, item: Projectile) -> Shot:
@@ -120,7 +126,7 @@ class Flight:
 
     def _scan(self) -> None:
         """Which elements launched projectiles touch at this instant; each element once per shot."""
-        if not self._data.ncon:
+        if not self._data.ncon or not self.flying:
             return
         contacts = self._data.contact.geom
         owner = self._projectile_of.take(contacts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import mujoco
 import numpy as np
 
 from images.mujoco.launcher import geometry as g
@@ -23,9 +24,11 @@ class Pane:
     sheet: int  # geom id
     shards: np.ndarray  # geom ids
     dofs: np.ndarray
-    force: np.ndarray  # view (projectiles,): normal force of each projectile on the sheet (N)
-    impulse: np.ndarray  # (projectiles,) of the present contact (N s)
-    idle: np.ndarray  # (projectiles,) s since its last force
+    breakers: np.ndarray  # (n,) ids of the bodies that may break it: projectiles first
+    force: np.ndarray  # view (n,): normal force of each of them on the sheet (N)
+    impulse: np.ndarray  # (n,) of the present contact (N s)
+    idle: np.ndarray  # (n,) s since its last force
+    neighbours: np.ndarray  # degrees of freedom of the scene's moving bodies, shards apart
     rgba: np.ndarray
     pattern: int  # seed of cells and burst
     loaded: bool = False  # whether some impulse is not zero
@@ -51,12 +54,21 @@ class Pane:
         model.geom_rgba[self.sheet] = 0.0 if broken else self.rgba
         model.geom_rgba[self.shards] = self.rgba if broken else 0.0
 
+    def blow(self, model: Any, data: Any) -> np.ndarray:
+        """Velocity (3,) in the world of the body with the largest impulse on the sheet."""
+        breaker, velocity = int(self.breakers[int(self.impulse.argmax())]), np.zeros(6)
+        mujoco.mj_objectVelocity(model, data, mujoco.mjtObj.mjOBJ_XBODY.value, breaker, velocity, 0)
+        return velocity[3:]
+
     def fracture(self, model: Any, data: Any, blow: np.ndarray) -> None:
         """Take the sheet away and let the shards go in the direction of ``blow`` (3,), a velocity in the world.
 
         Without some speed the shards would lean on each other and stand. Collision bits live in the model, which one
-        episode owns; any speed, even -0.0, wakes a sleeping body."""
+        episode owns; any speed, even -0.0, wakes a sleeping body. What stood on the sheet would not notice by itself
+        that it is gone."""
         self.broken = float(data.time)
+        still = self.neighbours[data.qvel[self.neighbours] == 0.0]
+        data.qvel[still] = -0.0
         model.geom_contype[self.sheet] = model.geom_conaffinity[self.sheet] = 0
         bodies = model.geom_bodyid[self.shards]  # the broad phase looks at the bodies' bits
         model.body_contype[bodies], model.body_conaffinity[bodies] = 1, 33
@@ -73,11 +85,16 @@ class Pane:
 
 def panes(compiled: Compiled, data: Any) -> list[Pane]:
     """The panes of a model, their force views taken from the end of the sensor data (see ``model.sensors``)."""
-    model, count = compiled.model, len(compiled.projectiles)
+    model = compiled.model
     elements = [element for element in compiled.built.values() if element.shards]
-    address = model.nsensordata - 3 * count * len(elements)
+    breakers = {
+        element.name: [*compiled.projectiles, *compiled.scene.element(element.name).breakers] for element in elements
+    }
+    address = model.nsensordata - 3 * sum(len(names) for names in breakers.values())
+    neighbours = [_dofs(model, body) for built in compiled.built.values() for body in built.bodies]
     out = []
     for element in elements:
+        count = len(breakers[element.name])
         force = data.sensordata[address : address + 3 * count].reshape(count, 3)[:, 0]
         address += 3 * count
         sheet = model.geom(element.name).id
@@ -89,11 +106,19 @@ def panes(compiled: Compiled, data: Any) -> list[Pane]:
                 sheet,
                 np.array([model.geom(name).id for name in element.shards]),
                 (first[:, None] + np.arange(6)).ravel(),
+                np.array([model.body(name).id for name in breakers[element.name]]),
                 force,
                 np.zeros(count),
                 np.zeros(count),
+                np.concatenate(neighbours),
                 model.mat_rgba[model.geom_matid[sheet]].copy(),
                 compiled.scene.element(element.name).pattern,
             )
         )
     return out
+
+
+def _dofs(model: Any, body: str) -> np.ndarray:
+    """Addresses of a body's degrees of freedom; none of a fixed one."""
+    item = model.body(body)
+    return np.arange(int(item.dofadr[0]), int(item.dofadr[0]) + int(item.dofnum[0]))

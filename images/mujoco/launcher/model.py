@@ -12,9 +12,11 @@ import numpy as np
 from images.mujoco import panda
 from images.mujoco.launcher import geometry as g
 from images.mujoco.launcher import look, mechanism
-from images.mujoco.launcher.elements import Builder, Built
+from images.mujoco.launcher.elements import Builder
+from images.mujoco.launcher.kinds import MATERIALS
 from images.mujoco.launcher.mechanism import Realized
 from images.mujoco.launcher.scene import Scene, SceneError, projectile, projectile_names
+from images.mujoco.launcher.shapes import Built
 
 BODIES = [f"link{i}" for i in range(1, 8)] + ["hand"]
 """Parts of an arm that must not touch anything; only its fingers work."""
@@ -27,7 +29,7 @@ ARM_SENSORS = 3 * CONTACTS + 2
 """Those, then the depth of the deepest contact of each arm (m, negative)."""
 OVERLAP = 0.0005  # m: elements of a scene may not start deeper in one another than this
 
-SHARD_REST = 10.0  # times MuJoCo's own limit: 0.01 m/s, and 0.01 m/s divided by the shard's size for its turning
+EASY_REST = 10.0  # times MuJoCo's own limit: 0.01 m/s, and 0.01 m/s divided by the body's size for its turning
 
 
 @dataclass
@@ -111,7 +113,8 @@ def _projectiles(scene: Scene, realized: Realized) -> str:
 
 
 def sensors(scene: Scene, built: dict[str, Built]) -> str:
-    """Contact sensors, computed by the engine at every physics step. Layout: ARM_SENSORS, then panes by projectiles."""
+    """Contact sensors, computed by the engine at every physics step. Layout: ARM_SENSORS, then for each pane the
+    projectiles and its breakers."""
     out = []
     for arm in g.ARMS:
         for body in BODIES + FINGERS:
@@ -121,7 +124,7 @@ def sensors(scene: Scene, built: dict[str, Built]) -> str:
         out.append(f'<contact subtree1="{arm}_link0" data="dist" reduce="mindist" num="1"/>')
     for element in built.values():
         if element.shards:
-            for name in projectile_names(scene):
+            for name in (*projectile_names(scene), *scene.element(element.name).breakers):
                 out.append(f'<contact geom1="{name}" geom2="{element.name}" data="force" reduce="netforce" num="1"/>')
     return "".join(out)
 
@@ -160,18 +163,20 @@ def compile_scene(scene: Scene, realized: Realized, background: str, source: str
     except ValueError as error:
         raise SceneError(f"{source}: {error}") from None
     _check_overlap(model, built, source)
-    _let_shards_rest(model, built)
+    _let_rest(model, scene, built)
     return Compiled(model, scene, realized, built, projectile_names(scene))
 
 
-def _let_shards_rest(model: Any, built: dict[str, Built]) -> None:
-    """A heap of thin plates never quite stops: contacts at their edges come and go. So shards fall asleep at a higher
-    speed than anything else; ``dof_length`` is what MuJoCo multiplies a speed by before it compares it with the limit.
-    """
+def _let_rest(model: Any, scene: Scene, built: dict[str, Built]) -> None:
+    """A heap of thin plates never quite stops: contacts at their edges come and go; nor does what bounces. So shards
+    and bouncing bodies fall asleep at a higher speed than anything else; ``dof_length`` is what MuJoCo multiplies a
+    speed by before it compares it with the limit."""
     for element in built.values():
-        for name in element.shards:
-            first = int(model.joint(name).dofadr[0])
-            model.dof_length[first : first + 6] /= SHARD_REST
+        bouncing = MATERIALS[scene.element(element.name).material].restitution > 0
+        for name in (*element.shards, *(element.bodies if bouncing else ())):
+            body = model.body(name)
+            first, count = int(body.dofadr[0]), int(body.dofnum[0])
+            model.dof_length[first : first + count] /= EASY_REST
 
 
 def _check_overlap(model: Any, built: dict[str, Built], source: str) -> None:

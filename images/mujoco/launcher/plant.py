@@ -165,7 +165,7 @@ class Plant:
                 self._pull_trigger()
         else:
             self.trigger_down = False
-        if self.flight.flying:
+        if self.flight.active:
             self.flight.step()
 
     def _ratchet(self, draw: float, trigger: float) -> None:

@@ -10,7 +10,8 @@ from typing import Any
 
 from images.gateway.environment import Clause
 from images.mujoco.launcher import geometry as g
-from images.mujoco.launcher.scene import WORKSPACE, Pane, Scene
+from images.mujoco.launcher.kinds import Pane
+from images.mujoco.launcher.scene import WORKSPACE, Scene
 
 SPEED_MARGIN = 1.15  # times the rated joint speed
 SETTLED_S = 0.1  # s: the wheels must have been at rest this long when the brake is set
@@ -59,11 +60,18 @@ def _goal(scene: Scene) -> list[Clause]:
             Clause("L-03", "cleared: the target's centre has dropped by this much, or", 0.05, "m", None, None),
             Clause("L-04", "cleared: the target (unless a ball) has tilted by this much.", 45.0, "deg", None, None),
         ]
+    groups = [[item.element, item.share] for item in scene.task.required if item.share < 1]
+    if groups:
+        text = "Elements of several bodies: a goal is reached when at least this share of the bodies has reached it."
+        out.append(Clause("L-09", text, groups, "target, share", None, None))
     if "toppled" in goals:
         out.append(Clause("L-05", "Toppled: the target has tilted by this much.", 60.0, "deg", None, None))
     panes = [element for element in scene.elements if isinstance(element, Pane)]
     if panes:
-        text = "A pane fractures when the normal impulse of one contact with one projectile reaches its threshold."
+        text = (
+            "A pane fractures when the normal impulse of one contact with one projectile, or with one of the bodies "
+            "that are listed as its breakers, reaches its threshold."
+        )
         out.append(Clause("L-08", text, [[pane.name, pane.threshold] for pane in panes], "pane, N s", None, None))
     if scene.task.protected:
         text = (
@@ -93,6 +101,9 @@ def _rules(scene: Scene) -> list[Clause]:
             Clause("L-13", "No protected element's centre may move by more than this.", 0.02, "m", None, "RULE"),
             Clause("L-14", "No protected element may tilt by more than this.", 10.0, "deg", None, "RULE"),
         ]
+    if scene.task.shard_free:
+        text = "No shard of a broken pane may touch these elements."
+        out.append(Clause("L-22", text, list(scene.task.shard_free), "elements", None, "RULE"))
     if any(isinstance(scene.element(name), Pane) for name in protected):
         out.append(Clause("L-15", "No protected pane may fracture.", protected, "elements", None, "RULE"))
     return out

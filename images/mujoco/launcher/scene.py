@@ -10,151 +10,30 @@ import json
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from images.mujoco.launcher import geometry
+from images.mujoco.launcher.kinds import (
+    FREE,
+    GROUPS,
+    MOVING,
+    Element,
+    Flap,
+    Name,
+    Pane,
+    Pendulum,
+    Seesaw,
+    Strict,
+    Target,
+)
 
 SCENES = Path(__file__).parent / "scenes"
 REACH = 1.15  # m: elements start beyond the reach of the arms
 WORKSPACE = ((-1.5, 6.5), (-2.5, 2.5), (-0.05, 4.0))  # m: x, y, z; a task object outside it is lost
 
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-Finite = Annotated[float, Field(allow_inf_nan=False)]
-Size = tuple[Positive, Positive, Positive]
-Point = tuple[Finite, Finite, Finite]
-Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,30}$")]
-
 
 class SceneError(ValueError):
     """A scene file that cannot be used; the text names file, key and value."""
-
-
-class Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Material(Strict):
-    """Density (kg/m^3), sliding friction, and the restitution of a bounce between 0 (none) and 0.9."""
-
-    density: Positive
-    friction: Annotated[float, Field(gt=0, le=2)]
-    restitution: Annotated[float, Field(ge=0, le=0.9)] = 0.0
-
-
-MATERIALS: dict[str, Material] = {
-    "timber": Material(density=550, friction=0.45),
-    "balsa": Material(density=160, friction=0.45),
-    "stone": Material(density=2300, friction=0.6),
-    "rubber": Material(density=1100, friction=0.9, restitution=0.7),
-    "steel": Material(density=7800, friction=0.3, restitution=0.3),
-    "glass": Material(density=2500, friction=0.4),
-}
-MaterialName = Literal["timber", "balsa", "stone", "rubber", "steel", "glass"]
-
-
-class Placed(Strict):
-    name: Name
-    at: Point
-    yaw: Finite = 0.0
-    material: MaterialName = "timber"
-
-
-class Target(Placed):
-    """A marked body to be cleared: a board (box), a pin (upright cylinder) or a ball."""
-
-    kind: Literal["target"]
-    shape: Literal["board", "pin", "ball"] = "board"
-    size: Size  # full lengths along x, y, z; pin and ball: x is the diameter, and y must equal it
-
-
-class Block(Placed):
-    """A free box."""
-
-    kind: Literal["block"]
-    size: Size
-
-
-class Beam(Placed):
-    """A free long box that rests on supports or stands; ``pitch`` tilts it about its own y axis."""
-
-    kind: Literal["beam"]
-    size: Size
-    pitch: Finite = 0.0
-
-
-class Roller(Placed):
-    """A free cylinder, upright or lying along x or y, or a sphere, that may roll."""
-
-    kind: Literal["roller"]
-    shape: Literal["cylinder", "sphere"]
-    radius: Positive
-    length: Positive = 0.1
-    axis: Literal["x", "y", "z"] = "y"
-
-
-class Dominoes(Placed):
-    """A row of ``count`` free upright boxes that starts at ``at`` and runs along ``yaw``."""
-
-    kind: Literal["dominoes"]
-    size: Size
-    count: Annotated[int, Field(ge=2, le=30)]
-    spacing: Positive
-
-
-class Pane(Placed):
-    """A vertical sheet of pre-fractured glass, its faces along its own x, in a fixed frame when ``frame`` is true.
-
-    It breaks when the normal impulse of one contact with one projectile reaches ``threshold`` (N s)."""
-
-    kind: Literal["pane"]
-    width: Positive
-    height: Positive
-    thickness: Positive = 0.004
-    threshold: Positive
-    cells: tuple[Annotated[int, Field(ge=2, le=8)], Annotated[int, Field(ge=2, le=8)]] = (5, 5)
-    pattern: Annotated[int, Field(ge=0, le=10_000)] = 0
-    frame: bool = True
-
-
-class Bank(Placed):
-    """A fixed plate that returns projectiles; ``pitch`` leans it back about its own y axis."""
-
-    kind: Literal["bank"]
-    size: Size
-    pitch: Finite = 0.0
-
-
-class Fixed(Placed):
-    """A fixed box: wall, platform, frame, bunker."""
-
-    kind: Literal["fixed"]
-    size: Size
-
-
-class Flap(Placed):
-    """A plate on a hinge along its top, bottom or left edge, with a return spring (N m/rad) about its rest angle."""
-
-    kind: Literal["flap"]
-    size: Size
-    hinge: Literal["top", "bottom", "left"]
-    stiffness: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
-    damping: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.002
-    range: tuple[Finite, Finite]
-
-
-class Seesaw(Placed):
-    """A plank on a fixed pivot at its middle; it turns about its own y axis within ``range``."""
-
-    kind: Literal["seesaw"]
-    size: Size
-    pivot_height: Positive
-    range: tuple[Finite, Finite]
-
-
-Element = Annotated[
-    Target | Block | Beam | Roller | Dominoes | Pane | Bank | Fixed | Flap | Seesaw, Field(discriminator="kind")
-]
-FREE = (Target, Block, Beam, Roller, Dominoes)
 
 
 class Step(Strict):
@@ -165,20 +44,23 @@ class Step(Strict):
 
 
 class Required(Strict):
-    """One required target. ``after`` is its damage path: clearing it before one of these steps breaks a rule."""
+    """One required target. ``after`` is its damage path: clearing it before one of these steps breaks a rule. Of an
+    element of several bodies at least the ``share`` must reach the goal."""
 
     element: Name
     goal: Literal["cleared", "toppled", "fractured"] = "cleared"
     after: tuple[Step, ...] = ()
+    share: Annotated[float, Field(gt=0, le=1)] = 1.0
 
 
 class Task(Strict):
     """``order`` names required targets in the order in which they must be cleared; ``protected`` elements must not be
-    struck, moved or broken."""
+    struck, moved or broken; no shard of glass may touch a ``shard_free`` element."""
 
     required: Annotated[tuple[Required, ...], Field(min_length=1)]
     order: tuple[Name, ...] = ()
     protected: tuple[Name, ...] = ()
+    shard_free: tuple[Name, ...] = ()
 
 
 class Scene(Strict):
@@ -213,8 +95,10 @@ class Scene(Strict):
             for number, step in enumerate(item.after):
                 _need(known, f"{where}.after.{number}.element", step.element)
                 _check_step(f"{where}.after.{number}.event", step, known[step.element])
-            if isinstance(known[item.element], Bank | Fixed | Dominoes):
+            if not isinstance(known[item.element], (*MOVING, Pane)):
                 raise ValueError(f"{where}.element: a {known[item.element].kind} cannot be a target")
+            if item.share < 1 and not isinstance(known[item.element], GROUPS):
+                raise ValueError(f"{where}.share: {item.share} needs an element of several bodies")
         if len(set(required)) != len(required):
             raise ValueError(f"task.required: {required} names an element twice")
         for index, name in enumerate(self.task.order):
@@ -224,6 +108,9 @@ class Scene(Strict):
             _need(known, f"task.protected.{index}", name)
             if name in required:
                 raise ValueError(f"task.protected.{index}: {name!r} is required and cannot be protected too")
+        for index, name in enumerate(self.task.shard_free):
+            _need(known, f"task.shard_free.{index}", name)
+        _check_breakers(self.elements, known)
         return self
 
     def element(self, name: str) -> Any:
@@ -247,6 +134,15 @@ def _check_step(where: str, step: Step, element: Any) -> None:
         raise ValueError(f"{where}: a {element.kind} cannot be {step.event}")
 
 
+def _check_breakers(elements: tuple[Any, ...], known: dict[str, Any]) -> None:
+    for index, element in enumerate(elements):
+        for number, name in enumerate(getattr(element, "breakers", ())):
+            where = f"elements.{index}.breakers.{number}"
+            _need(known, where, name)
+            if not isinstance(known[name], MOVING) or isinstance(known[name], GROUPS):
+                raise ValueError(f"{where}: a {known[name].kind} cannot break a pane; name a single moving body")
+
+
 def _check_element(where: str, element: Any) -> None:
     allowed = ((REACH, WORKSPACE[0][1]), WORKSPACE[1], (0.0, WORKSPACE[2][1]))
     if not all(low <= value <= high for value, (low, high) in zip(element.at, allowed, strict=True)):
@@ -256,6 +152,8 @@ def _check_element(where: str, element: Any) -> None:
         raise ValueError(f"{where}.material: a pane is made of 'glass', not {element.material!r}")
     if isinstance(element, Target) and element.shape != "board" and element.size[0] != element.size[1]:
         raise ValueError(f"{where}.size: a {element.shape} is round; {element.size[0]} and {element.size[1]} differ")
+    if isinstance(element, Pendulum) and element.shape == "ball" and len(set(element.size)) > 1:
+        raise ValueError(f"{where}.size: a ball is round; {list(element.size)} differ")
     if isinstance(element, Flap | Seesaw) and not element.range[0] < element.range[1]:
         raise ValueError(f"{where}.range: {list(element.range)} is not low < high")
 

@@ -17,7 +17,7 @@ from images.mujoco.launcher.reference import plan as plans
 from images.mujoco.launcher.reference.aiming import NoAim
 from images.mujoco.launcher.render import Painter
 from images.mujoco.launcher.scene import Scene, SceneError
-from images.mujoco.launcher.workshop import checks, search
+from images.mujoco.launcher.workshop import checks, graph, search
 from images.mujoco.launcher.workshop.proxy import Outcome, Proxy
 
 CONDITIONS = Path(__file__).parents[4] / "manifests" / "launcher_conditions.json"
@@ -52,6 +52,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--write", action="store_true", help="with --search: write the plan file")
     parser.add_argument("--conditions", default="0,1,2,3", help="which of the four conditions to try")
     parser.add_argument("--level", action="store_true", help="measure the D-level (about half a minute)")
+    parser.add_argument("--graph", action="store_true", help="how far its structure is from that of every other scene")
     parser.add_argument("--picture", metavar="FILE", help="draw the views wide, range and side into this PNG")
     parser.add_argument("--fire", metavar="AZ,EL,DRAW", action="append", default=[], help="shots (degrees, mm) to try")
     return parser.parse_args()
@@ -74,6 +75,8 @@ class Report:
         if options.picture:
             picture(scene, Path(options.picture))
             print(f"picture: {options.picture}")
+        if options.graph:
+            self._graph()
         if options.fire:
             return self._fire()
         plan = self._search() if options.search else plans.read(scene.case)
@@ -94,6 +97,13 @@ class Report:
 
     def _parameters(self, index: int) -> dict[str, Any]:
         return condition(self.scene.case, index)
+
+    def _graph(self) -> None:
+        own = graph.structure(self.scene)
+        print(f"  nodes {own.labels}\n  edges {sorted(own.edges)}")
+        others = [scenes.load(case) for case in scenes.cases() if case != self.scene.case]
+        near = sorted((graph.distance(own, graph.structure(other)), other.case) for other in others)
+        self._say(near[0][0] >= 2, f"nearest structures: {', '.join(f'{case} at {d}' for d, case in near[:5])}")
 
     def _fire(self) -> int:
         """The given shots at the first chosen condition."""
