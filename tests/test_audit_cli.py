@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from html.parser import HTMLParser
@@ -45,9 +46,34 @@ def test_the_exit_status_says_whether_the_run_passed(original: Path, tmp_path: P
     done = assay(home, "audit", NAME, "--replay", "0", "-o", str(tmp_path / "report"))
     assert done.returncode == 1
     assert "✗ chain: entry 4: entry 3 is missing before it" in done.stdout
-    assert "FAILED audit of test" in done.stdout
+    assert re.search(r"^FAILED audit of test \(seed \d+.*\): chain, ", done.stdout, re.MULTILINE)
     assert {path.name for path in (tmp_path / "report").iterdir()} == {"audit.json", "audit.md", "audit.html"}
     assert json.loads((tmp_path / "report" / "audit.json").read_text())["passed"] is False
+
+
+def test_the_head_that_an_audit_prints_is_what_a_later_one_takes(original: Path) -> None:
+    done = assay(original, "audit", NAME, "--replay", "0")
+    (whole,) = re.findall(r"^head ([0-9a-f]{64}) ", done.stdout, re.MULTILINE)
+    for head in (whole, whole[:12], whole[:12].upper()):
+        assert assay(original, "audit", NAME, "--replay", "0", "--head", head).returncode == 0
+    other = assay(original, "audit", NAME, "--replay", "0", "--head", "0" * 12)
+    assert other.returncode == 1
+    assert "no entry has the hash 000000000000" in other.stdout
+
+
+def test_the_verdict_says_when_nothing_was_replayed_or_can_be(original: Path, tmp_path: Path) -> None:
+    done = assay(original, "audit", NAME, "--replay", "0")
+    assert re.search(r"^PASSED audit of test \(.+\): nothing was replayed: not asked for$", done.stdout, re.MULTILINE)
+    file = tmp_path / "ledger.csv"
+    file.write_text(
+        "sequence,environment_id,condition,outcome,failure_code,incident\n1,marble/dual-panda/A007,0,success,,\n"
+    )
+    choices = ["--name", "paper", "--kind", "published", "--subset", "ep-launch"]
+    assert assay(tmp_path, "ledger", "import", str(file), *choices).returncode == 0
+    done = assay(tmp_path, "audit", "paper", "-o", str(tmp_path / "report"))
+    assert "it is published, and there is nothing to replay" in done.stdout
+    for name in ("audit.md", "audit.html"):
+        assert "there is nothing to replay" in (tmp_path / "report" / name).read_text()
 
 
 def test_json_goes_to_standard_output_and_progress_does_not(original: Path) -> None:
@@ -70,6 +96,8 @@ def test_json_goes_to_standard_output_and_progress_does_not(original: Path) -> N
         ([NAME, "--jobs", "0"], "jobs 0: give a whole number from 1"),
         ([NAME, "--seed", "-1"], "seed -1: give a whole number from 0 to 4294967295"),
         ([NAME, "--runtime", "podman"], "runtime 'podman' is not one of auto, docker, bubblewrap, process"),
+        ([NAME, "--head", "c11bc65aea2"], "head 'c11bc65aea2': give 12 to 64 hexadecimal digits"),
+        ([NAME, "--head", "nothexadecimal"], "head 'nothexadecimal': give 12 to 64 hexadecimal digits"),
         ([NAME, "--against", "nowhere.json"], "against nowhere.json: cannot be read (No such file or directory)"),
     ],
 )

@@ -35,7 +35,8 @@ AUDIT_VERSION = 1
 @dataclass(frozen=True)
 class Options:
     """What ``assay audit`` was asked for. ``share`` of the attempts to replay (0: none), ``reruns`` conditions to
-    evaluate anew, ``head`` a hash that the ledger must hold, ``against`` a published result of ``assay score``."""
+    evaluate anew, ``head`` a hash, or the first digits of one, that the ledger must hold, ``against`` a published
+    result of ``assay score``."""
 
     share: float
     reruns: int
@@ -60,6 +61,21 @@ class Audit:
     def passed(self) -> bool:
         return all(check.status != "failed" for check in self.checks)
 
+    @property
+    def remark(self) -> str:
+        """What the verdict alone does not say: which checks failed, or that nothing could be replayed; else empty."""
+        if failed := [check.name for check in self.checks if check.status == "failed"]:
+            return ", ".join(failed)
+        if self.run.kind != EVALUATED:
+            return f"its log and its arithmetic; it is {self.run.kind}, and there is nothing to replay"
+        (replay,) = (check for check in self.checks if check.name == "replay")
+        return f"nothing was replayed: {replay.summary}" if replay.status == "skipped" else ""
+
+    @property
+    def head(self) -> str | None:
+        """The hash of the last ledger entry."""
+        return next((check.data.get("head") for check in self.checks if check.name == "chain"), None)
+
     def plain(self) -> dict[str, Any]:
         """JSON."""
         options = {key: value for key, value in asdict(self.options).items() if key != "against"}
@@ -68,6 +84,7 @@ class Audit:
             "assay": version("assay"),
             "run": {"name": self.run.name, "id": self.run.id, "kind": self.run.kind},
             "passed": self.passed,
+            "remark": self.remark,
             "began": stamp(self.began),
             "ended": stamp(self.ended),
             "options": {**options, "against": self.options.against is not None},

@@ -13,6 +13,7 @@ from runner.audit.findings import Check, Finding
 from runner.errors import AssayError
 from runner.store.text import stamp
 from runner.terminal import printable
+from runner.words import count
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -52,8 +53,9 @@ def write(audit: Audit, folder: Path) -> list[Path]:
     return [folder / name for name in contents]
 
 
-def show(console: Console, audit: Audit) -> None:
-    """The checks as a table, then every problem, then how many notes there are."""
+def show(console: Console, audit: Audit, *, written: bool) -> None:
+    """The checks as a table, then every problem, the verdict, and the head of the log. ``written``: a report with the
+    notes is too."""
     from rich.markup import escape
     from rich.table import Table
 
@@ -68,14 +70,21 @@ def show(console: Console, audit: Audit) -> None:
         for finding in _listed(check, "problem"):
             console.print(f"[red]✗[/] {check.name}: {escape(printable(finding))}", soft_wrap=True, highlight=False)
     notes = sum(finding.severity == "note" for check in audit.checks for finding in check.findings)
-    word = "[green]PASSED" if audit.passed else "[red]FAILED"
-    more = f", {notes} notes in the report" if notes else ""
-    console.print(f"{word}[/] audit of {escape(audit.run.name)} (seed {audit.options.seed}{more})", highlight=False)
+    more = f", {count(notes, 'note')} {'in the report' if written else 'that -o FOLDER lists'}" if notes else ""
+    colour = "green" if audit.passed else "red"
+    console.print(
+        f"[{colour}]{_word(audit)}[/] audit of {escape(audit.run.name)} (seed {audit.options.seed}{more})"
+        f"{escape(_remark(audit))}",
+        highlight=False,
+        soft_wrap=True,
+    )
+    if audit.head is not None:
+        console.print(f"head {audit.head} (`--head` demands it of a later audit)", highlight=False, soft_wrap=True)
 
 
 def markdown(audit: Audit) -> str:
     """The report as Markdown."""
-    lines = [f"# Audit of {audit.run.name}: {_word(audit)}", "", _facts(audit), ""]
+    lines = [f"# Audit of {audit.run.name}: {_word(audit)}{_escaped(_remark(audit))}", "", _facts(audit), ""]
     lines += _table(("", "check", "looks at", "found"), [_row(check) for check in audit.checks])
     for check in audit.checks:
         for severity in ("problem", "note"):
@@ -90,7 +99,7 @@ def page(audit: Audit) -> str:
     """The report as one HTML file that needs nothing else."""
     title, word = html.escape(f"Audit of {audit.run.name}"), "passed" if audit.passed else "failed"
     parts = [
-        f"<h1>{title}: <span class='verdict {word}'>{_word(audit)}</span></h1>",
+        f"<h1>{title}: <span class='verdict {word}'>{_word(audit)}</span>{html.escape(_remark(audit))}</h1>",
         f"<p>{html.escape(_facts(audit))}</p>",
         _html_table(("", "check", "looks at", "found"), [_row(check) for check in audit.checks]),
     ]
@@ -109,13 +118,15 @@ def _word(audit: Audit) -> str:
     return "PASSED" if audit.passed else "FAILED"
 
 
+def _remark(audit: Audit) -> str:
+    return f": {audit.remark}" if audit.remark else ""
+
+
 def _facts(audit: Audit) -> str:
     options = audit.options
-    chain = next((check for check in audit.checks if check.name == "chain"), None)
-    head = chain.data.get("head") if chain is not None else None
     return (
         f"Run {audit.run.id}, {audit.run.kind}. {stamp(audit.began)[:19]} to {stamp(audit.ended)[:19]} UTC. "
-        f"Ledger head {head or 'none'}. Sampling seed {options.seed}, share replayed {options.share:g}."
+        f"Ledger head {audit.head or 'none'}. Sampling seed {options.seed}, share replayed {options.share:g}."
     )
 
 

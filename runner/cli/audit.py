@@ -15,6 +15,7 @@ from runner.terminal import echo, echo_json
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+HEAD = (12, 64)  # digits of a hash that name an entry
 RUNTIMES = ("auto", "docker", "bubblewrap", "process")
 
 
@@ -27,7 +28,7 @@ RUNTIMES = ("auto", "docker", "bubblewrap", "process")
 @click.option("--runtime", default="auto", show_default=True, help=f"{', '.join(RUNTIMES)}; auto: that of the run.")
 @click.option("--jobs", type=int, default=1, show_default=True, help="Replays in parallel.")
 @click.option("--seed", type=int, help="Of the sample; a report names its own [default: drawn anew].")
-@click.option("--head", help="Hash of a ledger entry that was seen before: it must still be there.")
+@click.option("--head", help="Hash of a ledger entry seen before, 12 digits or more: it must still be there.")
 @click.option("--against", type=click.Path(path_type=Path), help="A published `assay score --format json` to compare.")
 @click.option("--format", "form", type=click.Choice(("table", "json")), default="table", show_default=True)
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Folder for audit.json, audit.md, audit.html.")
@@ -47,7 +48,7 @@ def command(run: str, form: str, output: Path | None, **given: Any) -> int:
     if form == "json":
         echo_json(audit.plain(), indent=1)
     else:
-        pages.show(console(), audit)
+        pages.show(console(), audit, written=output is not None)
     for path in pages.write(audit, output) if output is not None else ():
         echo(f"wrote {path}", err=True)
     return 0 if audit.passed else 1
@@ -66,7 +67,15 @@ def _options(given: dict[str, Any]) -> Any:
     if not 0 <= seed < SEEDS:
         raise BadInput(f"seed {seed}: give a whole number from 0 to {SEEDS - 1}")
     share, against = _share(given["replay"]), _result(given["against"])
-    return Options(share, given["rerun"], given["runtime"], seed, given["jobs"], given["head"], against)
+    return Options(share, given["rerun"], given["runtime"], seed, given["jobs"], _head(given["head"]), against)
+
+
+def _head(text: str | None) -> str | None:
+    """A hash or its beginning. Raises BadInput for what no entry can begin with, or many could."""
+    found = None if text is None else text.strip().lower()
+    if found is not None and (not HEAD[0] <= len(found) <= HEAD[1] or not set(found) <= set("0123456789abcdef")):
+        raise BadInput(f"head {text!r}: give {HEAD[0]} to {HEAD[1]} hexadecimal digits, as an audit prints them")
+    return found
 
 
 def _share(text: str | None) -> float:
