@@ -6,15 +6,14 @@ and progress. It draws no random numbers, so that the same episode gets the same
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from images.client.results import Description, Terminal
 from images.client.sdk import Client
+from images.mujoco.launcher.reference import plan
 from images.mujoco.launcher.reference.aiming import Limits, NoAim
 from images.mujoco.launcher.reference.ballistics import Ballistics, Projectile
 from images.mujoco.launcher.reference.cycle import Cycle, Shot, Stuck
@@ -27,7 +26,6 @@ from images.mujoco.launcher.reference.watching import Experience, fit_flight
 from images.reference.motion import Arm, Crew, Terminated
 from images.reference.panda import PandaArm
 
-PLANS = Path(__file__).parent / "plans"
 SPEED_SHARE = 0.9  # of the rated joint speeds
 AIM_MARGIN = np.radians(
     2.0
@@ -80,7 +78,7 @@ class Gunner:
         self.ballistics = Ballistics(self.mechanism, parameters["stiffness"], self.readings.pivot)
         self.experience = Experience()
         case = description.environment_id.rsplit("/", 1)[-1]
-        self.strategy = Strategy(self.ballistics, _limits(self.mechanism, description), parameters, _hints(case))
+        self.strategy = Strategy(self.ballistics, _limits(self.mechanism, description), parameters, plan.read(case))
 
     def play(self) -> str:
         """Shoot until every goal is reached or the ammunition is gone; returns why it stops. Raises NoAim, Stuck and
@@ -88,12 +86,12 @@ class Gunner:
         fired = 0
         for index, projectile in enumerate(self.projectiles):
             self.readings.follow(index)
-            plan = self._plan(projectile)
-            if plan is None:
+            planned = self._plan(projectile)
+            if planned is None:
                 break
-            aim = plan.aim
+            aim = planned.aim
             self.report(
-                f"shot {index + 1} of {len(self.projectiles)} ({projectile.kind}): {plan.purpose}; azimuth "
+                f"shot {index + 1} of {len(self.projectiles)} ({projectile.kind}): {planned.purpose}; azimuth "
                 f"{np.degrees(aim.azimuth):.2f}, elevation {np.degrees(aim.elevation):.2f} degrees, draw "
                 f"{1000 * aim.draw:.0f} mm; {100 * aim.robustness:.0f} % of disturbed shots hit"
             )
@@ -154,9 +152,3 @@ def _limits(mechanism: Mechanism, description: Description) -> Limits:
     low, high = np.radians(value["L-31"])
     shortest, longest = value["L-19"] + mechanism.ratchet_pitch, mechanism.max_draw - DRAW_MARGIN
     return Limits((-azimuth, azimuth), (low + AIM_MARGIN, high - AIM_MARGIN), (shortest, longest))
-
-
-def _hints(case: str) -> dict[str, Any]:
-    """The scene's data file, if it has one."""
-    path = PLANS / f"{case}.json"
-    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else {}

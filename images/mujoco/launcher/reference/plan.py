@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -28,10 +26,6 @@ class Stage:
     offset: Array
     elevation: float
     until: tuple[str, ...] = ()
-
-    def done(self, fields: Mapping[str, Any], shots: int) -> bool:
-        """Whether it needs no (further) shot after ``shots`` of it."""
-        return all(bool(fields[name]) for name in self.until) if self.until else shots > 0
 
     def aim(self, ballistics: Ballistics, projectile: Projectile, centre: Array, limits: Limits) -> Aim:
         """The aim for the element's present ``centre`` (3,). Raises NoAim."""

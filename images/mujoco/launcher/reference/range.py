@@ -68,6 +68,16 @@ class Range:
         """The box of the element itself: of a pane its sheet, of several bodies the first."""
         return self._boxes_of(name)[0]
 
+    def position(self, name: str) -> Array:
+        """Where the element's first body is (3,); of a pane the centre of its sheet."""
+        if self.is_pane(name):
+            return self.solid(name).centre
+        return np.array(np.atleast_2d(self._values[f"pose/{name}"])[0, :3])
+
+    def done(self, until: Sequence[str]) -> bool:
+        """Whether all of these fields (``reached/NAME``, ``fractured/NAME``) are true."""
+        return all(bool(self._values[name]) for name in until)
+
     def boxes(self) -> list[Box]:
         """Everything that a projectile can hit now; a fractured pane leaves its frame."""
         found = []
@@ -96,6 +106,8 @@ class Range:
         element, poses = self.elements[name], np.atleast_2d(self._values[f"pose/{name}"])
         if element["kind"] == "pane":
             return self._pane(element, poses[0])
+        if element["kind"] == "well":
+            return _plates(element, poses[0])
         half, turn = _half_sizes(element)
         return [Box(name, pose[:3], half, quaternion_matrix(pose[3:]) @ turn) for pose in poses]
 
@@ -141,8 +153,25 @@ def _half_sizes(element: Mapping[str, Any]) -> tuple[Array, Array]:
         if element["shape"] == "cylinder":
             half["xyz".index(element["axis"])] = half_length
         return half, np.eye(3)
+    if element["kind"] == "arch":
+        outer = element["radius"] + element["thickness"]
+        return np.array([element["depth"], element["thickness"], element["thickness"] + 0.2 * outer]) / 2, np.eye(3)
     half = np.array(element["size"], dtype=float) / 2
     if element["kind"] == "beam":
         c, s = np.cos(np.radians(element["pitch"])), np.sin(np.radians(element["pitch"]))
         return half, np.array([[c, 0, s], [0, 1, 0], [-s, 0, c]])
     return half, np.eye(3)
+
+
+def _plates(element: Mapping[str, Any], pose: Array) -> list[Box]:
+    """The wall of a well."""
+    rotation, step = quaternion_matrix(pose[3:]), 2 * np.pi / element["sides"]
+    thick, height = element["thickness"], element["height"]
+    half = np.array([thick, 2 * (element["radius"] + thick) * np.tan(step / 2), height]) / 2
+    found = []
+    for angle in step * np.arange(element["sides"]):
+        c, s = np.cos(angle), np.sin(angle)
+        place = (element["radius"] + thick / 2) * np.array([c, s, 0]) + [0, 0, height / 2]
+        turn = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]])
+        found.append(Box(element["name"], pose[:3] + rotation @ place, half, rotation @ turn))
+    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from images.mujoco.launcher.reference.aiming import Aim, Limits, NoAim, Wish, search
 from images.mujoco.launcher.reference.ballistics import Ballistics, Projectile
+from images.mujoco.launcher.reference.plan import Stage
 from images.mujoco.launcher.reference.range import Range
 
 AIM_HEIGHT = 0.65  # of a target's height: high enough to topple it, low enough not to fly over
@@ -25,13 +26,14 @@ class Plan:
 
 
 class Strategy:
-    """Chooses shots. ``hints`` is the scene's data file: per element an ``aim_height`` (share of its height), an
-    ``elevation`` window (degrees) or an ``impact_speed`` window (m/s)."""
+    """Chooses shots: first those of the scene's plan, ``stages`` in order, each until it has done what it is for; then,
+    or without a plan, straight at what is left."""
 
     def __init__(
-        self, ballistics: Ballistics, limits: Limits, parameters: Mapping[str, Any], hints: Mapping[str, Any]
+        self, ballistics: Ballistics, limits: Limits, parameters: Mapping[str, Any], stages: Sequence[Stage]
     ) -> None:
-        self.ballistics, self.limits, self.hints = ballistics, limits, hints
+        self.ballistics, self.limits = ballistics, limits
+        self.stages = list(stages)
         self.protected = frozenset(parameters["protected"])
         self.required = {item["element"]: item for item in parameters["required"]}
         self.order = [*parameters["order"], *(name for name in self.required if name not in parameters["order"])]
@@ -44,6 +46,12 @@ class Strategy:
             return None
         low, high = self.limits.draw
         limits = Limits(self.limits.azimuth, self.limits.elevation, (max(low, drawn), high))
+        while self.stages and self.stages[0].until and field.done(self.stages[0].until):
+            del self.stages[0]
+        if self.stages:
+            stage = self.stages[0] if self.stages[0].until else self.stages.pop(0)
+            aim = stage.aim(self.ballistics, projectile, field.position(stage.hit), limits)
+            return Plan(aim, f"hit {stage.hit} as planned")
         name = self._first_step(field, pending[0])
         try:
             return Plan(self._aim(field, name, projectile, present, limits), f"hit {name}")
@@ -63,13 +71,9 @@ class Strategy:
     def _aim(
         self, field: Range, name: str, projectile: Projectile, present: tuple[float, float], limits: Limits
     ) -> Aim:
-        hint = self.hints.get(name, {})
         goal = field.solid(name)
-        height = hint.get("aim_height", 0.5 if field.is_pane(name) else AIM_HEIGHT)
+        height = 0.5 if field.is_pane(name) else AIM_HEIGHT
         point = goal.centre + (2 * height - 1) * goal.half[2] * goal.rotation[:, 2]
-        low, high = hint.get("impact_speed", (0.0, np.inf))
-        if field.is_pane(name):
-            low = max(low, BREAKING * field.threshold(name) / projectile.mass)
-        lowest, highest = np.radians(hint.get("elevation", (-90.0, 90.0)))
-        wish = Wish(goal, point, frozenset(), (low, high), (float(lowest), float(highest)))
+        low = BREAKING * field.threshold(name) / projectile.mass if field.is_pane(name) else 0.0
+        wish = Wish(goal, point, frozenset(), (low, np.inf))
         return search(self.ballistics, projectile, wish, field.boxes(), limits, present)

@@ -18,16 +18,10 @@ from images.mujoco.launcher.reference.aiming import NoAim
 from images.mujoco.launcher.render import Painter
 from images.mujoco.launcher.scene import Scene, SceneError
 from images.mujoco.launcher.workshop import checks, graph, search
+from images.mujoco.launcher.workshop.episode import condition
 from images.mujoco.launcher.workshop.proxy import Outcome, Proxy
 
-CONDITIONS = Path(__file__).parents[4] / "manifests" / "launcher_conditions.json"
 VIEWS = ("wide", "range", "side")
-
-
-def condition(case: str, index: int) -> dict[str, Any]:
-    """The prescribed initial condition of a case."""
-    every = json.loads(CONDITIONS.read_text(encoding="utf-8"))["environments"]
-    return dict(every[f"marble/dual-panda/{case}"][index])
 
 
 def main() -> int:

@@ -133,9 +133,11 @@ class Proxy:
         return values | {f"fractured/{p.name}": p.name in fractured for p in self.plant.flight.panes}
 
     def position(self, name: str) -> np.ndarray:
-        """Centre (3,) of an element's first body now; of a pane's sheet."""
+        """Where an element's first body is (3,), as ``pose/NAME`` says; of a pane the centre of its sheet."""
         plant, built = self.plant, self.plant.compiled.built[name]
-        return np.array(plant.data.geom_xpos[plant.model.geom(built.geoms[0]).id])
+        if built.shards:
+            return np.array(plant.data.geom_xpos[plant.model.geom(name).id])
+        return np.array(plant.data.xpos[plant.model.body(built.bodies[0]).id])
 
     # ---- the mechanism ---------------------------------------------------------------------------------------------
     def _put(self, **joints: float) -> None:

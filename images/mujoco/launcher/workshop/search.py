@@ -144,15 +144,15 @@ def sequence(proxy: Proxy, names: Sequence[str] | None = None) -> list[Found]:
 
 def follow(proxy: Proxy, plan: Sequence[Stage], disturb: tuple[float, float, float] = OFF[0]) -> list[Outcome]:
     """Play a plan as the reference agent does: the first stage that is not done. The proxy is used up."""
-    fired: dict[int, int] = {}
-    out: list[Outcome] = []
+    left, out = list(plan), []
     while proxy.judgement is None and proxy.plant.shots_left:
         fields = proxy.fields()
-        pending = [i for i, stage in enumerate(plan) if not stage.done(fields, fired.get(i, 0))]
-        if not pending:
+        while left and left[0].until and all(fields[name] for name in left[0].until):
+            del left[0]
+        if not left:
             break
-        aim = aim_of(proxy, plan[pending[0]])
-        fired[pending[0]] = fired.get(pending[0], 0) + 1
+        stage = left[0] if left[0].until else left.pop(0)
+        aim = aim_of(proxy, stage)
         azimuth, elevation, draw = disturb
         out.append(proxy.fire(Aim(aim.azimuth + azimuth, aim.elevation + elevation, aim.draw + draw)))
     proxy.advance(8.0)
