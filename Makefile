@@ -27,7 +27,7 @@ help: ## show this text
 	@echo '  PROFILE=     embedded                 or native: which simulator runs each family'
 	@echo '  LEVEL=       L0 for models            access level L0 to L3; a baseline has its own'
 	@echo '  GRANTS=      none                     comma-separated tool grants'
-	@echo '  SEED=        0                        base seed'
+	@echo '  SEED=        0                        base seed; 0 is the only one with stored conditions'
 	@echo '  RUNTIME=     auto                     docker (official), bubblewrap, or process (baselines only)'
 	@echo '  JOBS=        1                        attempts in parallel'
 	@echo '  RUN=         made from the settings   the same name goes on where it stopped'

@@ -35,7 +35,7 @@ def environment(manifests: Manifests, environment_id: str) -> EnvironmentEntry:
     by_index = {entry.index: entry for entry in manifests.catalog.environments if entry.index}
     if environment_id in by_index:
         return by_index[environment_id]
-    near = nearest(environment_id, [*manifests.environments, *by_index])
+    near = _cases(manifests, environment_id) or nearest(environment_id, [*manifests.environments, *by_index])
     raise ManifestError(f"environment {environment_id!r} is unknown{near}; `assay tasks` lists all of them")
 
 
@@ -78,8 +78,14 @@ def _no_match(manifests: Manifests, subset: str, patterns: str, pattern: str) ->
             f"tasks pattern {pattern!r} matches nothing in subset {subset!r} but {elsewhere} environments of the "
             f"catalog: choose another subset, for example full"
         )
-    near = nearest(pattern, manifests.environments)
+    near = _cases(manifests, pattern) or nearest(pattern, manifests.environments)
     return f"tasks pattern {pattern!r} matches no environment{near}; `assay tasks` lists all of them"
+
+
+def _cases(manifests: Manifests, name: str) -> str:
+    """'; did you mean marble/dual-panda/A007' for the case alone, or an empty string."""
+    found = [known for known in manifests.environments if known.rpartition("/")[2].lower() == name.lower()]
+    return f"; did you mean {' or '.join(found[:3])}" if found else ""
 
 
 def budget(manifests: Manifests, environment_id: str) -> Budgets:

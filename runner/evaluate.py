@@ -27,6 +27,8 @@ from runner.store.store import Run, Store
 from runner.submission.received import received
 from scoring.rules import Rules
 
+AUTO = "auto"  # the choice of a runtime that leaves it to what works here
+
 
 class Observer(Protocol):
     """Who is told what happens (:mod:`runner.progress`). Called from several threads."""
@@ -88,9 +90,10 @@ class Evaluation:
                     f"run {run.name}: it was submitted by key {source.key}, and only they go on with it; start another "
                     "with RUN=..."
                 )
-            if run is not None and not self._open(run):
-                check_same(self.name, *(_typed(settings) for settings in (run.settings, self._settings("", {}))))
-                return run
+            if run is not None:
+                check_same(self.name, *map(self._typed, (run.settings, self._settings(self.choices.runtime, {}))))
+                if not self._open(run):
+                    return run
             runtime = self.make_runtime()
             stack.callback(runtime.close)
             run = self._run(run, runtime)
@@ -138,6 +141,11 @@ class Evaluation:
             images=images,
             versions=versions(self.manifests, (item.engine for item in self.planned)),
         )
+
+    def _typed(self, settings: dict[str, object]) -> dict[str, object]:
+        """Settings without what only a prepared runtime knows: the images, and which runtime ``auto`` finds."""
+        unknown = ("images", "runtime") if self.choices.runtime == AUTO else ("images",)
+        return {key: value for key, value in settings.items() if key not in unknown}
 
     def _recover(self, run: Run, runtime: Runtime) -> None:
         planned = {item.environment_id: item for item in self.planned}
@@ -234,8 +242,3 @@ class _Heartbeat:
             except AssayError as error:
                 self._stop(error)
                 return
-
-
-def _typed(settings: dict[str, object]) -> dict[str, object]:
-    """Settings without what only a prepared runtime knows."""
-    return {key: value for key, value in settings.items() if key not in ("runtime", "images")}

@@ -16,6 +16,7 @@ from runner.agents.base import AgentInfo
 from runner.errors import BadInput
 from runner.store.text import digest, storable
 
+MAX_VALUES = 3  # of one field that are named when they differ
 _HINTS = {"agent.digest": " (its code and prompts)"}
 
 
@@ -103,18 +104,25 @@ def run_settings(
 
 
 def check_same(name: str, recorded: Mapping[str, Any], now: Mapping[str, Any]) -> None:
-    """Raises BadInput naming the first field that differs, with both values and the fix."""
+    """Raises BadInput naming every field that differs, with both values, and the fix."""
     before, after = flatten(recorded), flatten(now)
-    differing = [path for path in {**after, **before} if before.get(path) != after.get(path)]  # what was typed first
+    differing: dict[str, list[str]] = {}  # by the first part of their paths, in the order in which they are typed
+    for path in {**after, **before}:
+        if before.get(path) != after.get(path):
+            differing.setdefault(re.split(r"[.\[]", path)[0], []).append(path)
     if not differing:
         return
-    path = differing[0]
-    more = f" (and {len(differing) - 1} more fields)" if len(differing) > 1 else ""
-    was, is_now = _short(before.get(path)), _short(after.get(path))
-    raise BadInput(
-        f"run {name}: {path}{_HINTS.get(path, '')} was {was} and is now {is_now}{more}: go back to what was recorded, "
-        "or start another run with RUN=..."
-    )
+    said = "; ".join(_difference(field, paths, before, after) for field, paths in differing.items())
+    raise BadInput(f"run {name}: {said}: go back to what was recorded, or start another run with RUN=...")
+
+
+def _difference(field: str, paths: list[str], before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    """``seed was 0 and is now 1``; of a field with many values (environments of a subset) the first ones."""
+    said = [
+        f"{path}{_HINTS.get(path, '')} was {_short(before.get(path))} and is now {_short(after.get(path))}"
+        for path in paths[:MAX_VALUES]
+    ]
+    return "; ".join(said) + (f"; {len(paths) - MAX_VALUES} more of {field}" if len(paths) > MAX_VALUES else "")
 
 
 def flatten(value: Any, path: str = "") -> dict[str, Any]:

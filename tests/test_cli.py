@@ -38,6 +38,33 @@ def one_error(done: subprocess.CompletedProcess[str]) -> str:
     return lines[0].removeprefix("assay: error: ")
 
 
+@pytest.mark.parametrize("more", [[], ["--dry-run"]], ids=["run", "dry run"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "assay.sqlite",
+        "assay.sqlite-wal",
+        "assay.sqlite-shm",
+        "ASSAY.SQLITE",
+        "locks",
+        ".",
+        "..",
+        "a/b",
+        "a\nb",
+        "-x",
+        "",
+    ],
+)
+def test_a_name_that_no_run_can_have_is_refused_before_anything_is_made(
+    tmp_path: Path, name: str, more: list[str]
+) -> None:
+    choices = ["--model", "noop", "--subset", "smoke", "--runtime", "process", f"--run={name}"]
+    done = assay(tmp_path, "evaluate", *choices, *more, check=2)
+    assert one_error(done).startswith(f"RUN={name!r}: ")
+    assert done.stderr.count("\n") == 1
+    assert not any(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize(
     ("arguments", "names"),
     [
@@ -46,8 +73,14 @@ def one_error(done: subprocess.CompletedProcess[str]) -> str:
         (["--model", "noop", "--subset", "full", "--tasks", "x*["], ["'x*['", "assay tasks"]),
         (["--model", "noop", "--tasks", "marble/*,,"], ["empty pattern", "comma"]),
         (["--model", "noop", "--subset", "ep-21"], ["subset 'ep-21'", "ep-20"]),
-        (["--model", "noop", "--jobs", "-1"], ["jobs -1", "1 or more"]),
-        (["--model", "noop", "--jobs", "many"], ["'many'", "--jobs"]),
+        (["--model", "noop", "--jobs", "-1"], ["jobs -1", "1 to 1000"]),
+        (["--model", "noop", "--jobs", "many"], ["jobs many: give the number of attempts", "1 to 1000"]),
+        (["--model", "noop", "--jobs", "100000"], ["jobs 100000: give", "1 to 1000"]),
+        (["--model", "noop", "--seed", "x"], ["seed x: give a base seed from 0"]),
+        (["--model", "noop", "--temperature", "hot"], ["temperature hot: give a number from 0"]),
+        (["--model", "noop", "--max-cost", "free"], ["max-cost free: give US dollars above 0"]),
+        (["--model", "noop", "--rpm", "1.5"], ["rpm 1.5: give a whole number from 1"]),
+        (["--model", "noop", "--tasks", "a007"], ["tasks pattern 'a007'", "did you mean marble/dual-panda/A007;"]),
         (["--model", "noop", "--protocol", "pass3"], ["protocol 'pass3'", "pass2"]),
         (["--model", "noop", "--profile", "gpu"], ["profile 'gpu'", "embedded"]),
         (["--model", "noop", "--seed", "-2"], ["seed -2", "from 0"]),

@@ -47,6 +47,22 @@ def test_a_changed_choice_under_the_same_run_is_refused_by_field(tmp_path: Path)
     assert "run r: model was noop and is now random" in text
 
 
+def test_every_changed_setting_of_a_finished_run_is_named_at_once_and_nothing_is_started(tmp_path: Path) -> None:
+    assay(tmp_path, "evaluate", *CHOICES, "--run", "r", "--protocol", "single", check=0)
+    changed = [*CHOICES[:-1], "docker", "--run", "r", "--protocol", "pass2", "--level", "L3"]
+    done = assay(tmp_path, "evaluate", *changed, check=2)
+    text = one_error(done)
+    for said in (
+        "protocol was single and is now pass2",
+        "level was L0 and is now L3",
+        "runtime was process and is now docker",
+    ):
+        assert said in text
+    assert "RUN=..." in text
+    assert done.stderr.count("\n") == 1  # neither the run nor a runtime was announced before
+    assay(tmp_path, "evaluate", *CHOICES[:-1], "auto", "--run", "r", "--protocol", "single", check=0)
+
+
 def test_two_default_names_make_two_runs_with_distinct_ids(tmp_path: Path) -> None:
     for seedless in (["--protocol", "single"], ["--protocol", "pass2"]):
         assay(tmp_path, "evaluate", *CHOICES, *seedless, check=0)

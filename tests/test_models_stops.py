@@ -89,6 +89,7 @@ def test_faults_that_are_not_in_a_row_do_not_stop(tmp_path: Path) -> None:
         (["--model", "noop", "--max-cost", "5"], "max-cost 5: the baseline noop calls no model; leave MAX_COST out"),
         (["--model", "openai/gpt-4o", "--max-cost", "0"], "max-cost 0: give US dollars above 0"),
         (["--model", "openai/gpt-4o", "--max-cost", "nan"], "max-cost nan: give US dollars above 0"),
+        (["--model", "nobody/nothing", "--dry-run"], "model 'nobody/nothing': no provider of that name"),
         (["--model", "openai/private", "--max-cost", "5"], "the price of openai/private is unknown"),
         (["--model", "openai/gpt-4o", "--rpm", "0"], "rpm 0: give a whole number from 1, or leave RPM out"),
         (["--model", "openai/gpt-4o", "--parameter", "top_p"], "parameter 'top_p': give NAME=VALUE"),

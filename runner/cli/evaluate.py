@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from runner.cli.numbers import real, whole
 from runner.errors import AssayError, BadInput
 from runner.terminal import echo, echo_json
 
@@ -25,6 +27,13 @@ RUNTIMES = ("auto", "docker", "bubblewrap", "process")
 LEVELS = ("L0", "L1", "L2", "L3")
 FORMATS = ("table", "json", "csv", "markdown")
 INTERRUPTED = 130
+MAX_JOBS = 1000  # every job is a pair of processes; no machine runs more
+SEED = whole("a base seed from 0", 0)
+JOBS = whole(f"the number of attempts to run at once, 1 to {MAX_JOBS}", 1, MAX_JOBS)
+TEMPERATURE = real("a number from 0, for example 0.7", 0)
+TOKENS = whole("a whole number from 1", 1)
+RPM, TPM = (whole(f"a whole number from 1, or leave {name} out", 1) for name in ("RPM", "TPM"))
+DOLLARS = real("US dollars above 0", math.ulp(0.0))
 
 
 @click.command("evaluate")
@@ -37,19 +46,23 @@ INTERRUPTED = 130
 @click.option("--profile", default="embedded", show_default=True, help="embedded or native.")
 @click.option("--level", help="Access level L0 to L3 [default: L0; a baseline has its own].")
 @click.option("--grants", help="Comma-separated tool grants.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Base seed.")
+@click.option(
+    "--seed", type=SEED, default=0, show_default=True, help="Base seed; 0 is the only one with stored conditions."
+)
 @click.option("--runtime", default="auto", show_default=True, help=f"{', '.join(RUNTIMES)}.")
-@click.option("--jobs", type=int, default=1, show_default=True, help="Attempts in parallel.")
+@click.option("--jobs", type=JOBS, default=1, show_default=True, help=f"Attempts in parallel, {MAX_JOBS} at most.")
 @click.option("--run", "run_name", help="Name of the run; the same name goes on [default: from the settings].")
-@click.option("--temperature", type=float, help="Of a model.")
+@click.option("--temperature", type=TEMPERATURE, help="Of a model.")
 @click.option("--effort", help="Reasoning effort of a model.")
 @click.option("--base-url", help="Address of a model's API.")
-@click.option("--max-output-tokens", type=int, help="Of one answer [default: the provider's].")
+@click.option("--max-output-tokens", type=TOKENS, help="Of one answer [default: the provider's].")
 @click.option("--stream", is_flag=True, default=None, help="Take the model's answers as streams.")
 @click.option("--parameter", "extra", multiple=True, help="NAME=VALUE of the provider, VALUE as JSON; may be repeated.")
-@click.option("--rpm", type=int, help="Requests a minute that the provider allows; shared by all jobs.")
-@click.option("--tpm", type=int, help="Tokens a minute that the provider allows; shared by all jobs.")
-@click.option("--max-cost", type=float, help="US dollars after which a run opens no attempt; the same command goes on.")
+@click.option("--rpm", type=RPM, help="Requests a minute that the provider allows; shared by all jobs.")
+@click.option("--tpm", type=TPM, help="Tokens a minute that the provider allows; shared by all jobs.")
+@click.option(
+    "--max-cost", type=DOLLARS, help="US dollars after which a run opens no attempt; the same command goes on."
+)
 @click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True)
 @click.option("--gpus", is_flag=True, help="Ask the Engine for GPUs.")
 @click.option("--render", is_flag=True, help="Then draw a video of every attempt.")
@@ -113,6 +126,7 @@ def _wanted(model: str, options: dict[str, Any]) -> _Wanted:
     from runner.models.limiter import Rates
     from runner.plan import plan
     from runner.settings import Choices, default_name
+    from runner.store.store import check_name
 
     parameters = Parameters(
         options["temperature"],
@@ -143,7 +157,9 @@ def _wanted(model: str, options: dict[str, Any]) -> _Wanted:
     )
     manifests = load()
     planned = plan(manifests, choices, agent.info)
-    return _Wanted(agent, choices, manifests, planned, options["run_name"] or default_name(choices, agent.info))
+    name = default_name(choices, agent.info) if options["run_name"] is None else options["run_name"]
+    check_name(name)
+    return _Wanted(agent, choices, manifests, planned, name)
 
 
 def _prepare(model: str, options: dict[str, Any]) -> tuple[Evaluation, Any]:
@@ -160,7 +176,9 @@ def _prepare(model: str, options: dict[str, Any]) -> tuple[Evaluation, Any]:
         from runner.agents.registry import preflight
         from runner.runtimes.select import select
 
-        if (answered := preflight(agent)) is not None:
+        answered = preflight(agent)
+        _announce(evaluation, progress)  # not before: a wrong name of a run or a model is one line
+        if answered is not None:
             progress.say(answered)
         runtime = select(wanted.choices.runtime, agent.info, store.home, progress.say, jobs=options["jobs"])
         progress.say(f"runtime {runtime.facts.why}")
@@ -179,7 +197,6 @@ def _prepare(model: str, options: dict[str, Any]) -> tuple[Evaluation, Any]:
         max_cost_usd=options["max_cost"],
     )
     progress.stopping = evaluation.halt.draining.is_set
-    _announce(evaluation, progress)
     return evaluation, progress
 
 
@@ -191,18 +208,12 @@ def _check(options: dict[str, Any]) -> None:
         raise BadInput(f"runtime {options['runtime']!r} is not one of {', '.join(RUNTIMES)}")
     if options["level"] not in (None, *LEVELS):
         raise BadInput(f"level {options['level']!r} is not one of {', '.join(LEVELS)}")
-    if options["jobs"] < 1:
-        raise BadInput(f"jobs {options['jobs']}: give the number of attempts to run at once, 1 or more")
-    if options["seed"] < 0:
-        raise BadInput(f"seed {options['seed']}: give a base seed from 0")
 
 
 def _check_cost(max_cost: float | None, agent: Agent) -> None:
     """A limit that cannot hold is refused instead of kept in silence."""
     if max_cost is None:
         return
-    if not max_cost > 0:
-        raise BadInput(f"max-cost {max_cost:g}: give US dollars above 0")
     model = getattr(agent, "model", None)
     if model is None:
         raise BadInput(f"max-cost {max_cost:g}: the baseline {agent.info.name} calls no model; leave MAX_COST out")
@@ -229,6 +240,10 @@ def _announce(evaluation: Evaluation, progress: Any) -> None:
 def _dry_run(model: str, form: str, options: dict[str, Any]) -> int:
     """What the command would do, from the manifests and from what is recorded already."""
     wanted = _wanted(model, options)
+    if wanted.agent.info.kind == "model":
+        from runner.models.library import library
+
+        library().provider(model)  # nothing is asked, but a provider that does not exist is said
     from runner.cli.common import console
     from runner.dryrun import estimate, print_estimate
     from runner.store.database import StoreMissing

@@ -26,6 +26,8 @@ from runner.store.status import Withdrawal, kind_of
 from runner.store.tables import AttemptRow, EntryRow, RunRow
 from runner.store.text import canonical, now, parse
 
+DATABASE = "assay.sqlite"  # with -wal, -shm and -journal beside it
+LOCKS = "locks"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
@@ -55,7 +57,7 @@ class Store:
         self.home = (home or Path(os.environ.get("ASSAY_HOME") or "runs")).absolute()
         if not read_only:
             make_folder(self.home)
-        where = url or os.environ.get("ASSAY_STORE") or f"sqlite:///{self.home / 'assay.sqlite'}"
+        where = url or os.environ.get("ASSAY_STORE") or f"sqlite:///{self.home / DATABASE}"
         self.database = Database(where, read_only=read_only)
 
     def close(self) -> None:
@@ -108,7 +110,7 @@ class Store:
     def lock(self, name: str) -> RunLock:
         """Raises BadInput naming the process that evaluates this run now."""
         check_name(name)
-        return RunLock(self.home / "locks" / f"{name}.lock", name)
+        return RunLock(self.home / LOCKS / f"{name}.lock", name)
 
     def folder(self, run: Run) -> Path:
         return self.home / run.name
@@ -232,8 +234,11 @@ class Store:
 
 
 def check_name(name: str) -> None:
-    if not NAME.fullmatch(name) or name == "locks":
+    """Raises BadInput for a name that cannot be a folder of its own beside the store's own files."""
+    if not NAME.fullmatch(name):
         raise BadInput(f"RUN={name!r}: use 1 to 100 letters, digits, '.', '_' or '-', beginning with a letter or digit")
+    if name.lower() == LOCKS or name.lower().startswith(DATABASE):
+        raise BadInput(f"RUN={name!r}: the store itself has a file or folder of that name; use another name")
 
 
 def _run(row: RunRow) -> Run:
