@@ -1,52 +1,27 @@
 """What ``assay doctor`` looks at: this machine, the store and, when one is named, the model.
 
 A check never changes anything. ``fail`` is what makes an evaluation impossible, ``warn`` what makes it less than it
-could be (not official, slower, without pictures); each says how to mend it.
+could be (not official, slower, without pictures), ``optional`` what is only needed for more; each says how to mend it.
 """
 
 from __future__ import annotations
 
-import importlib.metadata
 import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from packaging.requirements import InvalidRequirement, Requirement
-
+from runner.doctor_checks import Check, State, Subject
+from runner.doctor_packages import extras, packages
 from runner.errors import AssayError
+from runner.words import count
 
-State = Literal["ok", "warn", "fail"]
 PYTHONS = ((3, 11), (3, 13))
-SETUP = "make setup"
 COMFORTABLE = 4 << 30  # bytes: images, records and videos of a larger run
 GL_PACKAGES = {"egl": "libegl1 libgl1-mesa-dri libopengl0", "osmesa": "libosmesa6"}  # Debian
 OFFICIAL = "results are official"
-
-
-@dataclass(frozen=True)
-class Check:
-    """One line of the result. ``mend`` is empty where there is nothing to mend."""
-
-    name: str
-    state: State
-    text: str
-    mend: str = ""
-
-
-@dataclass(frozen=True)
-class Subject:
-    """What to look at. ``home`` is the folder of the records; ``root`` of the checkout."""
-
-    home: Path
-    root: Path
-    model: str | None = None
-    base_url: str | None = None
-
 
 Examine = Callable[[Subject], Iterator[Check]]
 
@@ -81,39 +56,6 @@ def _python(subject: Subject) -> Iterator[Check]:
         yield Check("python", "ok", text)
     else:
         yield Check("python", "fail", text, "install Python 3.11, 3.12 or 3.13, remove .venv and run `make setup`")
-
-
-def _packages(subject: Subject) -> Iterator[Check]:
-    lock = subject.root / "requirements.lock"
-    if not lock.is_file():
-        yield Check("packages", "warn", f"{lock} is not there, so that versions cannot be compared")
-        return
-    wrong = list(differences(lock.read_text(encoding="utf-8")))
-    if not wrong:
-        yield Check("packages", "ok", "as in requirements.lock")
-        return
-    more = f" and {len(wrong) - 3} more" if len(wrong) > 3 else ""
-    yield Check("packages", "warn", f"not as in requirements.lock: {', '.join(wrong[:3])}{more}", SETUP)
-
-
-def differences(lock: str) -> Iterator[str]:
-    """What is installed otherwise than a lock file says, one phrase each."""
-    for line in lock.splitlines():
-        if not line or line.startswith((" ", "#")):
-            continue
-        try:
-            requirement = Requirement(line.rstrip(" \\"))
-        except InvalidRequirement:
-            continue
-        if requirement.marker is not None and not requirement.marker.evaluate():
-            continue
-        try:
-            found = importlib.metadata.version(requirement.name)
-        except importlib.metadata.PackageNotFoundError:
-            yield f"{requirement.name} is missing"
-            continue
-        if not requirement.specifier.contains(found, prereleases=True):
-            yield f"{requirement.name} {found} instead of {requirement.specifier}"
 
 
 # ---- isolation ------------------------------------------------------------------------------------------------------
@@ -235,8 +177,8 @@ def _store(subject: Subject) -> Iterator[Check]:
         return
     lengths = store.lengths()
     store.close()
-    runs = f"{len(lengths)} run{'s' * (len(lengths) != 1)}"
-    yield Check("store", "ok", f"{store.database.label}: readable, {runs}, {sum(lengths.values()):,} ledger entries")
+    runs, entries = count(len(lengths), "run"), count(sum(lengths.values()), "ledger entry")
+    yield Check("store", "ok", f"{store.database.label}: readable, {runs}, {entries}")
 
 
 # ---- the model ------------------------------------------------------------------------------------------------------
@@ -285,7 +227,8 @@ def _key(subject: Subject) -> Check:
 
 CHECKS: Mapping[str, Examine] = {
     "python": _python,
-    "packages": _packages,
+    "packages": packages,
+    "extras": extras,
     "isolation": _isolation,
     "rendering": _rendering,
     "gpu": _gpu,

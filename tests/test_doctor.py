@@ -13,8 +13,10 @@ import pytest
 from model_server import Answer, ModelServer, fault, say
 from test_cli import ASSAY, one_error
 
-from runner.doctor import Check, Subject, _disk, _python, _store, differences, examine, failed
+from runner.doctor import _disk, _python, _store, examine, failed
+from runner.doctor_checks import Check, Subject
 from runner.doctor_draw import draws
+from runner.doctor_packages import EXTRAS, Extra, differences, extras
 from runner.errors import BadInput
 from runner.images.contents import ROOT
 from runner.runtimes.base import RuntimeUnavailable
@@ -41,7 +43,7 @@ def test_every_part_is_looked_at_and_what_is_not_ok_says_how_to_mend_it(tmp_path
     home = tmp_path / "home"
     done = doctor(home, "--json")
     found = checks(done)
-    assert [name for name in found if name != "images"] == NAMES
+    assert [name for name in found if name != "images"] == NAMES[:2] + list(EXTRAS) + NAMES[2:]
     assert done.returncode == (1 if any(check["state"] == "fail" for check in found.values()) else 0)
     assert all(check["mend"] for check in found.values() if check["state"] != "ok")
     assert found["python"]["state"] == "ok"
@@ -74,6 +76,32 @@ no-such-on-windows==1 ; sys_platform == 'win32'
     assert found[1:] == ["no-such-package is missing"]
 
 
+def test_an_extra_is_as_its_lock_says_or_otherwise_or_says_how_to_install_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = importlib.metadata.version("numpy")
+    locks = {"absent": "no-such-package==1", "same": f"numpy=={here}", "other": "numpy==0.1"}
+    made = {}
+    for name, lock in locks.items():
+        (tmp_path / f"requirements-{name}.lock").write_text(f"{lock}\n")
+        made[name] = Extra(lock.partition("==")[0], "a use", "make it")
+    monkeypatch.setattr("runner.doctor_packages.EXTRAS", made)
+    found = {check.name: check for check in extras(Subject(tmp_path, tmp_path))}
+    assert (found["absent"].state, found["absent"].mend) == ("optional", "make it")
+    assert found["same"].state == "ok"
+    assert found["other"].state == "warn"
+    assert f"numpy {here} instead of ==0.1" in found["other"].text
+
+
+def test_every_extra_has_a_lock_and_a_target_that_installs_it() -> None:
+    targets = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for name, extra in EXTRAS.items():
+        assert f"{extra.package}==" in (ROOT / f"requirements-{name}.lock").read_text(encoding="utf-8")
+        make, target, *_ = extra.install.split()
+        assert make == "make"
+        assert f"\n{target}: " in targets
+
+
 def test_the_checkout_is_installed_as_its_lock_says_or_differs_by_name() -> None:
     assert all(" " in phrase for phrase in differences((ROOT / "requirements.lock").read_text(encoding="utf-8")))
 
@@ -91,7 +119,7 @@ def test_a_store_is_read_and_a_broken_one_fails(tmp_path: Path) -> None:
     store = Store(tmp_path)
     store.create_run("r", {"board": "ep"})
     store.close()
-    assert "1 run, 1 ledger entries" in next(_store(subject(tmp_path))).text
+    assert "1 run, 1 ledger entry" in next(_store(subject(tmp_path))).text
     (tmp_path / "assay.sqlite").write_bytes(b"no database at all" * 100)
     for extra in tmp_path.glob("assay.sqlite-*"):
         extra.unlink()

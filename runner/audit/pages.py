@@ -31,6 +31,7 @@ WHAT = {
 REPLAYS = ("attempt", "condition", "class", "actions", "digests", "states", "first divergence", "verdict", "actions/s")
 STYLE = """body{font:16px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;color:#1b1f24}
 table{border-collapse:collapse;margin:1rem 0}td,th{padding:.3rem .7rem;border-bottom:1px solid #d0d7de;text-align:left}
+td:first-child{white-space:nowrap}
 .passed{color:#1a7f37}.failed{color:#cf222e}.skipped{color:#6e7781}code{font-size:.9em}h1 .verdict{white-space:nowrap}
 @media(prefers-color-scheme:dark){body{background:#0d1117;color:#e6edf3}td,th{border-color:#30363d}}"""
 
@@ -74,7 +75,7 @@ def show(console: Console, audit: Audit, *, written: bool) -> None:
     colour = "green" if audit.passed else "red"
     console.print(
         f"[{colour}]{_word(audit)}[/] audit of {escape(audit.run.name)} (seed {audit.options.seed}{more})"
-        f"{escape(_remark(audit))}",
+        f"{escape(f': {audit.remark}' if audit.remark else '')}",
         highlight=False,
         soft_wrap=True,
     )
@@ -84,7 +85,9 @@ def show(console: Console, audit: Audit, *, written: bool) -> None:
 
 def markdown(audit: Audit) -> str:
     """The report as Markdown."""
-    lines = [f"# Audit of {audit.run.name}: {_word(audit)}{_escaped(_remark(audit))}", "", _facts(audit), ""]
+    lines = [f"# Audit of {audit.run.name}: {_word(audit)}", ""]
+    lines += [f"**{_escaped(audit.remark.capitalize())}**", ""] if audit.remark else []
+    lines += [_facts(audit), ""]
     lines += _table(("", "check", "looks at", "found"), [_row(check) for check in audit.checks])
     for check in audit.checks:
         for severity in ("problem", "note"):
@@ -99,7 +102,8 @@ def page(audit: Audit) -> str:
     """The report as one HTML file that needs nothing else."""
     title, word = html.escape(f"Audit of {audit.run.name}"), "passed" if audit.passed else "failed"
     parts = [
-        f"<h1>{title}: <span class='verdict {word}'>{_word(audit)}</span>{html.escape(_remark(audit))}</h1>",
+        f"<h1>{title}: <span class='verdict {word}'>{_word(audit)}</span></h1>",
+        f"<p><strong>{html.escape(audit.remark.capitalize())}</strong></p>" if audit.remark else "",
         f"<p>{html.escape(_facts(audit))}</p>",
         _html_table(("", "check", "looks at", "found"), [_row(check) for check in audit.checks]),
     ]
@@ -116,10 +120,6 @@ def page(audit: Audit) -> str:
 
 def _word(audit: Audit) -> str:
     return "PASSED" if audit.passed else "FAILED"
-
-
-def _remark(audit: Audit) -> str:
-    return f": {audit.remark}" if audit.remark else ""
 
 
 def _facts(audit: Audit) -> str:

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from runner.terminal import echo, echo_json
+from runner.terminal import echo, echo_json, printable
 
 if TYPE_CHECKING:
-    from runner.doctor import Check
+    from rich.console import Console
 
-MARKS = {"ok": ("✓", "green"), "warn": ("!", "yellow"), "fail": ("✗", "red")}
+    from runner.doctor_checks import Check
+
+MARKS = {"ok": ("✓", "green"), "warn": ("!", "yellow"), "fail": ("✗", "red"), "optional": ("–", "cyan")}
 
 
 @click.command("doctor")
@@ -26,29 +28,36 @@ def command(model: str | None, base_url: str | None, as_json: bool) -> int:
     Exit status 0 when nothing failed; a warning is no failure. A key is checked by the name of its variable, and its
     value is never shown.
     """
-    from runner.doctor import Subject, examine, plain
+    from runner.cli.common import console
+    from runner.doctor import examine, plain
+    from runner.doctor_checks import Subject
     from runner.errors import BadInput
     from runner.images.contents import ROOT
+    from runner.words import count
 
     if base_url is not None and model is None:
         raise BadInput(f"base-url {base_url!r}: name the model too, as --model openai/NAME")
     home = Path(os.environ.get("ASSAY_HOME") or "runs").absolute()
-    found = []
+    found, screen = [], console()
     for check in examine(Subject(home, ROOT, model, base_url)):
         found.append(check)
         if not as_json:
-            _say(check)
+            _say(screen, check)
     counts = {state: sum(check.state == state for check in found) for state in MARKS}
     if as_json:
         echo_json({"checks": [plain(check) for check in found], "counts": counts})
     else:
-        echo(f"\n{counts['ok']} ok, {counts['warn']} warnings, {counts['fail']} failed")
+        missing = f", {counts['optional']} optional not installed" if counts["optional"] else ""
+        echo(f"\n{counts['ok']} ok{missing}, {count(counts['warn'], 'warning')}, {counts['fail']} failed")
     return 1 if counts["fail"] else 0
 
 
-def _say(check: Check) -> None:
+def _say(screen: Console, check: Check) -> None:
+    from rich.markup import escape
+
     mark, colour = MARKS[check.state]
-    click.secho(mark, fg=colour, nl=False)
-    echo(f" {check.name:<11} {check.text}")
+    line = f"[{colour}]{mark}[/] {check.name:<11} {escape(printable(check.text))}"
+    screen.print(line, highlight=False, soft_wrap=True)
     if check.mend:
-        echo(f"  {'':<11} mend: {check.mend}")
+        word = "install" if check.state == "optional" else "mend"
+        screen.print(f"  {'':<11} {word}: {escape(printable(check.mend))}", highlight=False, soft_wrap=True)

@@ -15,6 +15,10 @@ from runner.store.tables import AttemptRow
 from runner.submission.expected import Expected, baseline_digest, expected, image_known
 from runner.submission.findings import Report, shown
 
+UNRELEASED = (
+    "no release in manifests/images.lock has it; build the images of a release (its checkout, then `make images`), "
+    "evaluate again and submit that run; `assay images verify` says whether yours are of one"
+)
 SETTINGS = f"{LEDGER_FILE}[1].payload.settings"
 
 
@@ -54,9 +58,7 @@ def _images(settings: RunSettings, manifests: Manifests, engine: str, report: Re
         known = image_known(settings.runtime, role, content)
         text = f"unknown image {shown(content)}"
         if known is False:
-            report.problem(
-                f"{path}.{role}", f"{text}: no release in manifests/images.lock has it; see `assay images verify`"
-            )
+            report.problem(f"{path}.{role}", f"{text}: {UNRELEASED}")
         elif known is None:
             report.note(f"{path}.{role}", f"{text}: no pinned identity here is the same; only a rerun can tell")
 
