@@ -21,7 +21,7 @@ from typing import Any
 from manifests.load import Manifests
 from manifests.records import AttemptRecord, Usage
 from runner.agents.base import Agent, AttemptContext
-from runner.errors import RunStopped
+from runner.errors import AssayError, RunStopped
 from runner.halt import Halt
 from runner.incidents import automatic
 from runner.links import SandboxLink
@@ -54,6 +54,7 @@ class AttemptView:
     phase: str = "opening"
     opened: float = field(default_factory=time.monotonic)
     began: bool = False
+    record: AttemptRecord | None = None  # once it is in the ledger
     meter: dict[str, Any] = field(default_factory=dict)
     usage: Usage | None = None
     note: str = ""
@@ -158,7 +159,11 @@ class _Attempt:
         if services.halt.draining.is_set():
             raise Cancelled
         self.view.began = True  # before the ledger says so: from here on a Ctrl-C lets the episode end
-        began_at = services.store.begin_attempt(services.run, self.row.id)
+        try:
+            began_at = services.store.begin_attempt(services.run, self.row.id)
+        except AssayError:
+            self.view.began = False
+            raise
         self._phase("running")
         zero = self.opened - started.before_s
         supervisor = self._supervisor(started, zero + self.slot.planned.budgets.wall_s)
@@ -227,6 +232,7 @@ class _Attempt:
             record = make_record(services.manifests, self.identity, course, _lost(ending, error), ())
         decision = automatic(services.store, services.run, record, services.manifests)
         services.store.close_attempt(services.run, record, services.owner, decision)
+        self.view.record = record
         if full is not None:
             raise RunStopped(
                 f"disk: the artifacts of {self.slot} could not be kept under {services.store.home} ({full.strerror}); "

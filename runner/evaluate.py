@@ -153,7 +153,7 @@ class Evaluation:
             self.store, run, self.owner, planned, self.manifests, self.agent.info, runtime.facts
         ):
             self.observer.say(
-                f"{record.environment_id} c{record.condition}: closed as {record.cause}, left by a killed run"
+                f"{record.environment_id} c{record.condition}: closed as {record.cause}, left by an earlier start"
             )
 
     def _work(self, run: Run, runtime: Runtime) -> None:
@@ -204,7 +204,7 @@ class Evaluation:
             raise RunStopped(f"{error}; what is recorded is kept, the same command goes on") from None
         finally:
             self.views.remove(view)
-            self.observer.closed(view, record)
+            self.observer.closed(view, record or view.record)
         if record is not None:
             self._stops.closed(record)
 

@@ -25,6 +25,7 @@ from runner.terminal import printable
 from runner.words import clock, count
 
 NOTE_LINES = 3  # of the terminal, for the last note of each attempt
+UNBEGUN = "had not begun, the next start takes it up"
 MARKS = {"success": ("✓", "green"), "failure": ("✗", "red"), "invalid": ("!", "yellow")}
 
 
@@ -83,7 +84,8 @@ class Progress:
                 self._records.append(record)
                 self._durations.append(time.monotonic() - view.opened)
         if record is None:
-            self.say(f"left    {view.slot} #{view.ordinal}: had not begun, the next start takes it up")
+            what = "began, and its end could not be recorded: the next start closes it" if view.began else UNBEGUN
+            self.say(f"left    {view.slot} #{view.ordinal}: {what}")
             return
         mark, colour = MARKS[record.outcome]
         line = Text(f"{mark} {outcome_word(record):8}", style=colour)

@@ -44,7 +44,7 @@ def close_interrupted(
             )
             ending = Ending(
                 "interrupted",
-                text="the runner ended while the episode was running",
+                text="the episode began and its end was not recorded: its runner was killed or could not write",
                 evidence={"wall_s": "up to the last file that the attempt wrote"},
                 acted=True,  # unknown, and the stricter of the two
             )

@@ -1,0 +1,109 @@
+"""A disk that is full in the middle of a run: what happened is said as it is, and the same command goes on."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from slider_runtime import Scripted, evaluation
+
+from runner.agents.base import AgentEnd, AttemptContext
+from runner.errors import AssayError
+from runner.evaluate import Evaluation
+from runner.progress import Progress
+from runner.store.store import Store
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="left out, mounting a small tmpfs needs root")
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    home = tmp_path / "disk"
+    home.mkdir()
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=80m", "tmpfs", str(home)], capture_output=True, text=True
+    )
+    if done.returncode:
+        pytest.skip(f"left out, no tmpfs can be mounted: {done.stderr.strip()}")
+    yield home
+    subprocess.run(["umount", "-l", str(home)], check=True)
+
+
+def fill(home: Path, left: int = 0) -> None:
+    with (home / "filler").open("wb") as file:
+        os.posix_fallocate(file.fileno(), 0, os.statvfs(home).f_bavail * 4096 - left)
+
+
+def run(made: Evaluation) -> tuple[str, str]:
+    """(what the progress display said, the error)."""
+    out = io.StringIO()
+    made.observer = Progress(Console(file=out, width=200), models=False)
+    error = ""
+    try:
+        made.run()
+    except AssayError as caught:
+        error = str(caught)
+    made.store.close()
+    return out.getvalue(), error
+
+
+def state(home: Path) -> list[tuple[str, str | None]]:
+    store = Store(home)
+    found = store.find_run("test")
+    assert found is not None
+    assert store.verify(found) is None
+    assert store.leases(found) == []
+    rows = [(row.state, row.cause) for row in store.attempts(found)]
+    store.close()
+    return rows
+
+
+def test_an_episode_whose_end_cannot_be_recorded_is_said_to_have_begun_and_closed_by_the_next_start(disk: Path) -> None:
+    def act(context: AttemptContext) -> AgentEnd | None:
+        fill(disk)
+        return None
+
+    said, error = run(evaluation(disk, Scripted(act), parameters=[{}]))
+    assert "c0 #1: began, and its end could not be recorded: the next start closes it" in said
+    assert "had not begun" not in said
+    assert "free disk space, then run the same command" in error
+    (disk / "filler").unlink()
+    said, error = run(evaluation(disk, Scripted(act), parameters=[{}]))
+    assert "c0: closed as interrupted, left by an earlier start" in said
+    assert error == ""
+    assert state(disk) == [("closed", "interrupted")]  # an open candidate: it is not drawn again
+
+
+def test_an_episode_whose_files_cannot_be_kept_is_shown_with_its_record(disk: Path) -> None:
+    def act(context: AttemptContext) -> AgentEnd | None:
+        fill(disk, left=96 << 10)  # room for a ledger entry
+        context.transcript({"text": "x" * (1 << 20)})
+        return None
+
+    said, error = run(evaluation(disk, Scripted(act), parameters=[{}]))
+    assert "evidence_fault" in said
+    assert "had not begun" not in said
+    assert "free some space, then run the same command" in error
+    assert state(disk) == [("closed", "evidence_fault")]
+
+
+def test_an_attempt_that_cannot_even_begin_keeps_its_slot(disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begin = Store.begin_attempt
+
+    def full(store: Store, *arguments: object) -> object:
+        fill(disk)
+        return begin(store, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Store, "begin_attempt", full)
+    said, error = run(evaluation(disk, Scripted(lambda context: None), parameters=[{}], protocol="single"))
+    assert "c0 #1: had not begun, the next start takes it up" in said
+    assert "free disk space, then run the same command" in error
+    (disk / "filler").unlink()
+    monkeypatch.undo()
+    run(evaluation(disk, Scripted(lambda context: None), parameters=[{}], protocol="single"))
+    assert state(disk) == [("closed", "quit")]
