@@ -114,6 +114,8 @@ def test_l0_fields_say_nothing_of_the_objects() -> None:
         "joint_torques",
         "gripper_openings",
         "gripper_forces",
+        "camera_pose/left_wrist",
+        "camera_pose/right_wrist",
         "commanded",
     ]
     for env in (plain, other):
@@ -166,6 +168,27 @@ def test_camera_calibration_projects_a_point_to_where_it_is_drawn() -> None:
     env.close()
     assert picture.shape == (512, 512, 3)
     assert red > 120 > green > blue
+
+
+@pytest.mark.parametrize("arm", ["left", "right"])
+def test_a_wrist_camera_moves_with_its_hand_and_tells_its_pose_at_l0(arm: str) -> None:
+    env = launcher("A007")
+    (field,) = [item for item in env.fields() if item.name == f"camera_pose/{arm}_wrist"]
+    assert field.level == "L0"
+    (camera,) = [item for item in env.cameras() if item.name == f"{arm}_wrist"]
+    assert np.array(camera.pose) == pytest.approx(env.read(field.name))
+    grip = np.array([*g.PARK[arm], 1.0])  # below the hand at the start
+    x, y, z, _ = np.linalg.inv(np.array(camera.pose)) @ grip
+    assert 0.05 < z < 0.2
+    fx, fy, _, cy = camera.intrinsics
+    assert abs(fx * x / z) < 5
+    assert 0 < fy * y / z + cy < camera.height
+    turned = HOME.copy()
+    turned[6 if arm == "left" else 14] += 0.3
+    for _ in range(60):
+        env.apply(turned)
+    before, after = np.array(camera.pose)[:3, :3], env.read(field.name)[:3, :3]
+    assert np.degrees(np.arccos((np.trace(before.T @ after) - 1) / 2)) == pytest.approx(np.degrees(0.3), abs=0.5)
 
 
 @pytest.mark.parametrize("background", look.BACKGROUNDS)

@@ -104,8 +104,9 @@ def assets() -> str:
     )
 
 
-def arm(prefix: str, position: tuple[float, float, float], index: int) -> str:
-    """The body tree of one arm (``index`` 0 or 1 picks its collision bits), standing at ``position`` (m), facing +x."""
+def arm(prefix: str, position: tuple[float, float, float], index: int, on_hand: str = "") -> str:
+    """The body tree of one arm (``index`` 0 or 1 picks its collision bits), standing at ``position`` (m), facing +x;
+    ``on_hand`` is what else its hand carries."""
     own, other, hand = 2 << index, 4 >> index, 8 << index
     base = f'contype="{own}" conaffinity="{1 | other | hand}"'
     elbow, wrist = f'contype="{own}" conaffinity="{1 | other}"', f'contype="{own}" conaffinity="{33 | other}"'
@@ -129,7 +130,7 @@ def arm(prefix: str, position: tuple[float, float, float], index: int) -> str:
     out.append(f'<inertial mass="{HAND_MASS}" pos="-.01 0 .03" diaginertia=".001 .0025 .0017"/>')
     out.append('<geom type="mesh" mesh="panda_hand" class="panda_visual" material="panda_white"/>')
     out.append(f'<geom type="mesh" mesh="panda_hand_hull" class="panda_hull" {grip}/>')
-    out.append(f'<site name="{prefix}grip" pos="0 0 .1034" group="4"/>')
+    out.append(f'<site name="{prefix}grip" pos="0 0 .1034" group="4"/>{on_hand}')
     for finger, quat in ((1, "1 0 0 0"), (2, "0 0 0 1")):
         out.append(f'<body name="{prefix}finger{finger}" pos="0 0 .0584" quat="{quat}" gravcomp="1">')
         out.append(f'<inertial mass="{FINGER_MASS}" pos="0 0 .02" diaginertia="2.4e-6 2.4e-6 7.5e-7"/>')

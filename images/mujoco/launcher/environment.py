@@ -66,7 +66,7 @@ class Launcher:
         return list(self._observation.fields)
 
     def cameras(self) -> list[Camera]:
-        return look.calibration()
+        return look.calibration({name: self._observation.read(f"camera_pose/{name}") for name in look.WRISTS})
 
     def clauses(self) -> list[Clause]:
         return list(self._clauses)

@@ -110,6 +110,7 @@ def lights(background: str) -> str:
     )
 
 
+UP = (0.0, 0.0, 1.0)
 # name: position, look-at point (m), vertical field of view (degrees), text
 _CAMERAS = {
     "wide": ((-1.15, -1.75, 1.55), (0.95, 0.0, 0.2), 52.0, "arms, launcher and range from behind on the right"),
@@ -119,33 +120,58 @@ _CAMERAS = {
 }
 
 
-def _rotation(position: tuple[float, float, float], target: tuple[float, float, float]) -> np.ndarray:
-    """World from camera, columns right, down, forward."""
+# On each hand, in the hand's frame (m): beside the fingers' plane, looking at what they hold.
+WRIST = ((0.078, 0.0, 0.03), (0.01, 0.0, 0.16), 75.0)
+WRISTS = ("left_wrist", "right_wrist")
+
+
+def _rotation(
+    position: tuple[float, float, float], target: tuple[float, float, float], upwards: tuple[float, float, float]
+) -> np.ndarray:
+    """Parent from camera, columns right, down, forward."""
     forward = np.subtract(target, position)
     forward = forward / np.linalg.norm(forward)
-    right = np.cross(forward, [0, 0, 1])
+    right = np.cross(forward, upwards)
     right = right / np.linalg.norm(right)
     return np.stack([right, np.cross(forward, right), forward], axis=1)
 
 
+def _camera(name: str, position: tuple[float, float, float], rotation: np.ndarray, fovy: float) -> str:
+    axes = " ".join(f"{v:.9g}" for v in (*rotation[:, 0], *-rotation[:, 1]))
+    return f'<camera name="{name}" pos="{" ".join(map(str, position))}" xyaxes="{axes}" fovy="{fovy}"/>'
+
+
+def wrist_camera(arm: str) -> str:
+    """The camera on the hand of ``arm`` as MJCF."""
+    position, target, fovy = WRIST
+    return _camera(f"{arm}_wrist", position, _rotation(position, target, (1.0, 0.0, 0.0)), fovy)
+
+
 def cameras() -> str:
     """The fixed cameras as MJCF."""
-    out = []
-    for name, (position, target, fovy, _) in _CAMERAS.items():
-        r = _rotation(position, target)
-        axes = " ".join(f"{v:.9g}" for v in (*r[:, 0], *-r[:, 1]))
-        place = " ".join(map(str, position))
-        out.append(f'<camera name="{name}" pos="{place}" xyaxes="{axes}" fovy="{fovy}"/>')
-    return "".join(out)
+    return "".join(
+        _camera(name, position, _rotation(position, target, UP), fovy)
+        for name, (position, target, fovy, _) in _CAMERAS.items()
+    )
 
 
-def calibration() -> list[Camera]:
-    """Intrinsics and pose of the fixed cameras at their native size (public at every access level)."""
+def calibration(wrists: dict[str, np.ndarray]) -> list[Camera]:
+    """Intrinsics and poses of all cameras at their native size (public at every access level); ``wrists`` has the
+    poses (4, 4) of those on the hands now."""
     out = []
     for name, (position, target, fovy, text) in _CAMERAS.items():
-        focal = SIZE / 2 / math.tan(math.radians(fovy) / 2)
         pose = np.eye(4)
-        pose[:3, :3], pose[:3, 3] = _rotation(position, target), position
-        rows = tuple((float(a), float(b), float(c), float(d)) for a, b, c, d in pose)
-        out.append(Camera(name, SIZE, SIZE, (focal, focal, SIZE / 2, SIZE / 2), rows, text))
+        pose[:3, :3], pose[:3, 3] = _rotation(position, target, UP), position
+        out.append(_calibrated(name, pose, fovy, text))
+    for name, pose in wrists.items():
+        text = (
+            f"on the {name.split('_')[0]} hand; this is its pose at the start, camera_pose/{name} has the present one"
+        )
+        out.append(_calibrated(name, pose, WRIST[2], text))
     return out
+
+
+def _calibrated(name: str, pose: np.ndarray, fovy: float, text: str) -> Camera:
+    focal = SIZE / 2 / math.tan(math.radians(fovy) / 2)
+    rows = tuple((float(a), float(b), float(c), float(d)) for a, b, c, d in pose)
+    return Camera(name, SIZE, SIZE, (focal, focal, SIZE / 2, SIZE / 2), rows, text)

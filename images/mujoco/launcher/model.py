@@ -132,7 +132,9 @@ def sensors(scene: Scene, built: dict[str, Built]) -> str:
 def mjcf(scene: Scene, realized: Realized, background: str) -> tuple[str, dict[str, Built]]:
     """The whole model as MJCF, and what each element became."""
     builder = Builder(scene)
-    arms = "".join(panda.arm(f"{arm}_", g.ARM_BASE[arm], index) for index, arm in enumerate(g.ARMS))
+    arms = "".join(
+        panda.arm(f"{arm}_", g.ARM_BASE[arm], index, look.wrist_camera(arm)) for index, arm in enumerate(g.ARMS)
+    )
     prefixes = [f"{arm}_" for arm in g.ARMS]
     text = f"""<mujoco model="launcher">
 <compiler angle="radian"/>
