@@ -1,7 +1,7 @@
-"""The script that Streamlit runs for every visit. The address says which page:
+"""The script that Streamlit runs for every visit. The address says which page, and everything that was chosen on it:
 
-``?`` the ranking (``board=``, ``subset=``, ``protocol=``, ``profile=``, ``level=`` filter it),
-``?run=NAME`` a run (``&page=N`` of its attempts), ``?run=NAME&attempt=SEQUENCE`` the record of one attempt.
+``?`` the overview, ``?view=ranking`` and the other names of :data:`leaderboard.views.parts.NAV`,
+``?run=NAME`` a run, ``?run=NAME&attempt=SEQUENCE`` one attempt, ``?task=ENVIRONMENT&setting=ID`` one task.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ from pathlib import Path
 
 import streamlit as st
 
-from leaderboard.views import episode, ranking, run, trouble
+from leaderboard import cached, choices
+from leaderboard.draw import draw
+from leaderboard.views import front, parts, trouble
 from runner.store.database import AssayError
 from runner.store.store import Store
 
@@ -35,17 +37,24 @@ def main() -> None:
 
 
 def _page(store: Store) -> None:
-    name, attempt = st.query_params.get("run"), st.query_params.get("attempt")
-    if name is None:
-        ranking.show(store)
+    view, name, task = (st.query_params.get(key) for key in ("view", "run", "task"))
+    view = view if view in parts.NAV else None
+    inside = name is not None or task is not None
+    st.html(parts.navigation("run" if inside else view))
+    if view in ("submit", "protocol") and not inside:
+        choices.SHOWN[view](None)
         return
-    found = store.find_run(name)
-    if found is None:
-        trouble.unknown_run(name)
-    elif attempt is None:
-        run.show(store, found, st.query_params.get("page"))
+    site = cached.site(store)
+    if not site.found:
+        trouble.empty()
+    elif name is not None:
+        choices.show_run(site, name, st.query_params.get("attempt"))
+    elif task is not None:
+        choices.show_task(site, task)
+    elif view is None:
+        draw(front.build(site))
     else:
-        episode.show(store, found, attempt)
+        choices.SHOWN[view](site)
 
 
 if __name__ == "__main__":

@@ -1,40 +1,63 @@
-"""Scores that were computed already. A ledger only grows, so a run's id with its length names one state for ever.
-
-What was verified is verified again after ten minutes: a file can be changed without growing.
-"""
+"""What was computed already, shared by every visit of this server."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import streamlit as st
 
-from leaderboard.source import Entry, Unscored, read_entry
+from leaderboard.board import Board, place_of
+from leaderboard.site import Detail, Site, read_detail
+from leaderboard.source import Entry, Unscored, judged
+from leaderboard.views.compare import Pair
 from runner.store.store import Run, Store
+from scoring.compare import compare
+from scoring.flips import flips
 
-BREAKDOWNS = ("suite",)
-
-
-@st.cache_resource(max_entries=2000, show_spinner="Scoring the runs …")
-def summary(_store: Store, place: str, run_id: str, length: int, _run: Run) -> Entry | Unscored:
-    """A run as the ranking shows it: without its list of groups and attempts, which are most of its size."""
-    entry = read_entry(_store, _run)
-    if isinstance(entry, Unscored):
-        return entry
-    return replace(entry, report={**entry.report, "groups": [], "attempts": []})
+SLOW = 20  # runs to score from which a visitor sees the progress
 
 
-@st.cache_resource(max_entries=16, ttl="10m", show_spinner="Scoring the run …")
-def whole(_store: Store, place: str, run_id: str, length: int, _run: Run) -> tuple[Entry | Unscored, str | None]:
-    """A run with everything, and why its hash chain is broken, or None."""
-    return read_entry(_store, _run, BREAKDOWNS), _store.verify(_run)
+def site(store: Store) -> Site:
+    """The store as it is now."""
+    board, waiting = _board(store.database.label, store), st.empty()
+
+    def say(done: int, count: int) -> None:
+        if count >= SLOW and done % 5 == 0:
+            waiting.progress(done / count, f"Scoring the runs for the first time: {done} of {count}")
+
+    found = board.refresh(store, say)
+    waiting.empty()
+    return Site(store, found, lambda run: _detail(store, store.database.label, run.id, board.head(run.id), run))
 
 
-def summaries(store: Store) -> list[Entry | Unscored]:
-    """Every run of the store, newest first."""
-    lengths = store.lengths()
-    return [summary(store, store.database.label, run.id, lengths.get(run.id, 0), run) for run in store.runs()]
+@st.cache_resource(show_spinner=False)
+def _board(place: str, _store: Store) -> Board:
+    return Board(place_of(_store))
 
 
-def details(store: Store, run: Run) -> tuple[Entry | Unscored, str | None]:
-    return whole(store, store.database.label, run.id, store.lengths().get(run.id, 0), run)
+@st.cache_resource(max_entries=48, ttl="1h", show_spinner="Scoring the run …")
+def _detail(_store: Store, place: str, run_id: str, head: str, _run: Run) -> Detail | Unscored:
+    return read_detail(_store, _run)
+
+
+@st.cache_resource(max_entries=64, ttl="10m", show_spinner="Checking the ledger …")
+def _broken(_store: Store, place: str, run_id: str, head: str, _run: Run) -> str | None:
+    return _store.verify(_run)
+
+
+@st.cache_resource(max_entries=64, ttl="1h", show_spinner="Comparing the runs …")
+def _pair(_site: Site, place: str, heads: tuple[str, str], _first: Entry, _second: Entry) -> Pair:
+    one, two = judged(_site.store, _first), judged(_site.store, _second)
+    return Pair(_first, _second, compare(one, two), flips(one, two, one.rules.opportunities))
+
+
+def pair(site: Site, first: Entry, second: Entry) -> Pair:
+    """Two runs of one setting against each other."""
+    board = _board(site.store.database.label, site.store)
+    heads = (board.head(first.run.id), board.head(second.run.id))
+    return _pair(site, site.store.database.label, heads, first, second)
+
+
+def broken(store: Store, run: Run) -> str | None:
+    """Why the hash chain of a run is broken, or None. A file can be changed without growing: looked at every ten
+    minutes again."""
+    head = _board(store.database.label, store).head(run.id)
+    return _broken(store, store.database.label, run.id, head, run)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from html import escape
 from typing import Any
@@ -10,7 +11,7 @@ from urllib.parse import urlencode
 
 from leaderboard.public import inline
 
-VOID = {"br"}
+VOID = {"br", "img"}
 
 
 class Safe(str):
@@ -29,9 +30,10 @@ def join(parts: Iterable[Any], between: str = "") -> Safe:
 
 
 def tag(name: str, *content: Any, **attributes: Any) -> Safe:
-    """An element. ``class_`` is class, ``data_label`` is data-label; an attribute that is None is left out."""
+    """An element. ``class_`` is class, ``data_label`` is data-label; an attribute that is None is left out.
+    One that is Safe stays as it is: without quotes, and not cut."""
     given = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{text(str(value))}"'
+        f' {key.rstrip("_").replace("_", "-")}="{text(value if isinstance(value, Safe) else str(value))}"'
         for key, value in attributes.items()
         if value is not None
     )
@@ -39,12 +41,24 @@ def tag(name: str, *content: Any, **attributes: Any) -> Safe:
 
 
 def link(label: Any, **parameters: Any) -> Safe:
-    """To a page of this site; without parameters to the ranking."""
-    return Safe(f'<a href="{escape(address(**parameters))}">{text(label)}</a>')
+    """To a page of this site; without parameters to the front page. Just the label where the site has no such page."""
+    where = address(**parameters)
+    return text(label) if where is None else Safe(f'<a href="{escape(where)}">{text(label)}</a>')
 
 
-def address(**parameters: Any) -> str:
-    return "?" + urlencode({name: str(value) for name, value in parameters.items()})
+def address(**parameters: Any) -> str | None:
+    """Where the page of these parameters is; a parameter that is None is left out. None where there is no such page, or
+    where a text that may not be shown would stand in the address."""
+    given = {name: str(value) for name, value in parameters.items() if value is not None}
+    return SITE.get()(given) if all(inline(value) == value for value in given.values()) else None
+
+
+def _served(parameters: dict[str, str]) -> str:
+    return "?" + urlencode(parameters)
+
+
+# How addresses are made: the server's pages by their parameters, the files of a static export by their names.
+SITE: ContextVar[Callable[[dict[str, str]], str | None]] = ContextVar("SITE", default=_served)
 
 
 def small(*content: Any) -> Safe:

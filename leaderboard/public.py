@@ -34,12 +34,12 @@ _VARIABLE = re.compile(r"\b([A-Z][A-Z0-9_]{2,})=(?:'[^']*'|\"[^\"]*\"|\S+)")
 _UNSEEN = {"Cc", "Cf", "Co", "Cs", "Zl", "Zp"}
 
 
-def public(text: str) -> str:
-    """``text`` as it may be shown. Still plain text: escape it for HTML."""
+def public(text: str, limit: int = LIMIT) -> str:
+    """``text`` as it may be shown, at most ``limit`` characters. Still plain text: escape it for HTML."""
     text = _SECRET_VALUE.sub(HIDDEN, _USER_INFO.sub(f"{HIDDEN}@", text))
     text = _VARIABLE.sub(rf"\1={HIDDEN}", _PATH.sub(_file, text))
     text = "".join(_visible(character) for character in text)
-    return text if len(text) <= LIMIT else f"{text[:LIMIT]}… ({len(text) - LIMIT} more characters)"
+    return text if len(text) <= limit else f"{text[:limit]}… ({len(text) - limit} more characters)"
 
 
 def public_value(value: Any) -> Any:

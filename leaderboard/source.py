@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from sqlmodel import col, select
+
+from leaderboard import slots
+from leaderboard.facts import Facts, Received, Record, facts_of, received
 from manifests.errors import ManifestError
-from manifests.load import Manifests, load
+from manifests.load import load
 from manifests.records import AttemptRecord
 from runner.store.decisions import IncidentState, incident_state
-from runner.store.scored import scored_attempt
 from runner.store.status import EVALUATED, SCORING, not_rankable, stale
 from runner.store.store import Run, Store
 from runner.store.tables import AttemptRow
 from runner.store.text import digest
+from scoring.eligibility import Eligibility, assess
 from scoring.ledger import LedgerError
 from scoring.plan import selection_of
 from scoring.report import score
 from scoring.rules import Rules
+from scoring.selection import Selection
 
 
 @dataclass(frozen=True)
@@ -53,6 +60,10 @@ class Entry:
     ``official`` is False when a recorded attempt, or the run by its settings, is of a runtime that does not count for
     the board; None before the first record. ``updated_at`` is the end of the last recorded attempt. ``stale`` says
     under which older evaluator or scoring the attempts were made; ``report`` has that among the reasons against a rank.
+    ``slots`` has a sign of :mod:`leaderboard.slots` for each planned condition, in catalog order. ``failures`` counts
+    scored failures by (suite, code, clause), ``others`` the remaining attempts by (status, cause). ``cost_usd`` is the
+    sum over attempts with a known price, ``unpriced`` the number of those without. ``signer`` vouches for a run that
+    came with a bundle.
     """
 
     run: Run
@@ -65,6 +76,12 @@ class Entry:
     updated_at: datetime | None
     stale: tuple[str, ...]
     report: dict[str, Any]
+    slots: str
+    failures: tuple[tuple[str, str, str, int], ...]
+    others: tuple[tuple[str, str, int], ...]
+    cost_usd: float | None
+    unpriced: int
+    signer: Received | None
 
 
 @dataclass(frozen=True)
@@ -101,65 +118,80 @@ def setting_of(settings: dict[str, Any]) -> Setting:
     )
 
 
-def entry_of(run: Run, rows: list[AttemptRow], by: tuple[str, ...] = ()) -> Entry | Unscored:
-    """The score of a run from its attempts, with the breakdowns ``by``."""
+def read_entry(store: Store, run: Run, by: tuple[str, ...] = ("suite",)) -> Entry | Unscored:
+    """A run with its score and the breakdowns ``by``."""
     try:
-        setting = setting_of(run.settings)
-        members = None if setting.tasks is None else list(run.settings["environments"])
-        manifests = load()
-        selection = selection_of(
-            manifests, setting.subset, profile=setting.profile, level=setting.level, members=members
-        )
-        attempts = [scored_attempt(row, manifests) for row in rows]
-        report = score(attempts, selection, Rules(manifests, setting.protocol), by=by)
-        agent = run.settings["agent"]
-        records = [record for record in map(record_of, rows) if record is not None]
-        older = _stale(run, records, manifests)
-        reasons = not_rankable(run.settings, run.withdrawn, older) + report["not_rankable"]
-        return Entry(
-            run=run,
-            setting=setting,
-            model=str(run.settings["model"]),
-            agent=str(agent["name"]),
-            parameters=dict(agent["parameters"]),
-            runtimes=tuple(sorted({record.runtime for record in records})) or (str(run.settings["runtime"]),),
-            official=all(record.official for record in records) if records else None,
-            updated_at=max((record.closed_at for record in records), default=None),
-            stale=older,
-            report={**report, "rankable": not reasons, "not_rankable": reasons},
-        )
+        return _entry(run, facts_of(store, run, load()), received(store, run), by)
     except KeyError as error:
         return Unscored(run, f"its settings have no field {error}")
     except (ManifestError, LedgerError, ValueError, TypeError) as error:
         return Unscored(run, str(error))
 
 
+def selection_for(setting: Setting, run: Run, subset: str | None = None) -> Selection:
+    """The planned tasks of a run, or those of a subset inside them."""
+    members = list(run.settings["environments"]) if setting.tasks is not None and subset is None else None
+    return selection_of(load(), subset or setting.subset, profile=setting.profile, level=setting.level, members=members)
+
+
+def judged(store: Store, entry: Entry, subset: str | None = None) -> Eligibility:
+    """The ledger of a run as its protocol judges it, over its own tasks or those of a subset inside them."""
+    attempts = [facts.attempt for facts in facts_of(store, entry.run, load())]
+    selection = selection_for(entry.setting, entry.run, subset)
+    return assess(attempts, selection, Rules(load(), entry.setting.protocol))
+
+
+def _entry(run: Run, facts: list[Facts], signer: Received | None, by: tuple[str, ...]) -> Entry:
+    setting = setting_of(run.settings)
+    selection = selection_for(setting, run)
+    report = score([item.attempt for item in facts], selection, Rules(load(), setting.protocol), by=by)
+    agent = run.settings["agent"]
+    records = [item.record for item in facts if item.record is not None]
+    older = _stale(run, records)
+    reasons = not_rankable(run.settings, run.withdrawn, older) + report["not_rankable"]
+    prices = [record.cost_usd for record in records]
+    known = [price for price in prices if price is not None]
+    return Entry(
+        run=run,
+        setting=setting,
+        model=str(run.settings["model"]),
+        agent=str(agent["name"]),
+        parameters=dict(agent["parameters"]),
+        runtimes=tuple(sorted({record.runtime for record in records})) or (str(run.settings["runtime"]),),
+        official=all(record.official for record in records) if records else None,
+        updated_at=max((record.closed_at for record in records), default=None),
+        stale=older,
+        report={**report, "rankable": not reasons, "not_rankable": reasons},
+        slots=slots.signs(report["groups"]),
+        failures=_failures(report, facts),
+        others=_others(report),
+        cost_usd=math.fsum(known) if known else None,
+        unpriced=len(facts) - len(known),
+        signer=signer,
+    )
+
+
 def record_of(row: AttemptRow) -> AttemptRecord | None:
     return AttemptRecord.model_validate_json(row.record) if row.record else None
 
 
-def attempts_of(entry: Entry, rows: list[AttemptRow]) -> list[Attempt]:
-    """Every attempt in ledger order. One at a task outside the selection has no place in the score, and says so."""
-    judged = {item["sequence"]: item for item in entry.report["attempts"]}
+def attempts_of(store: Store, entry: Entry, sequences: Iterable[int]) -> list[Attempt]:
+    """Some attempts of a run with their records, in ledger order. ``entry`` is whole. One at a task outside the
+    selection has no place in the score, and says so."""
+    found = {item["sequence"]: item for item in entry.report["attempts"]}
+    query = (
+        select(AttemptRow)
+        .where(AttemptRow.run_id == entry.run.id, col(AttemptRow.sequence).in_(list(sequences)))
+        .order_by(col(AttemptRow.sequence))
+    )
+    with store.database.read() as session:
+        rows = list(session.exec(query).all())
+        session.expunge_all()
     manifests = load()
     return [
-        Attempt(row, record_of(row), judged.get(row.sequence, _outside(row)), incident_state(row, manifests))
+        Attempt(row, record_of(row), found.get(row.sequence, _outside(row)), incident_state(row, manifests))
         for row in rows
     ]
-
-
-def clauses(attempts: list[Attempt]) -> dict[tuple[str, str], int]:
-    """Scored failures by code and the disclosed clause of the first violation, most frequent first."""
-    counts: Counter[tuple[str, str]] = Counter()
-    for attempt in attempts:
-        if attempt.judged["status"] == "scored" and attempt.judged["outcome"] == "failure":
-            clause = attempt.record.violation.clause if attempt.record and attempt.record.violation else None
-            counts[attempt.judged["code"] or "none", clause or "none"] += 1
-    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
-
-
-def read_entry(store: Store, run: Run, by: tuple[str, ...] = ()) -> Entry | Unscored:
-    return entry_of(run, store.attempts(run), by)
 
 
 def _group_versions(versions: dict[str, str]) -> dict[str, str]:
@@ -168,11 +200,31 @@ def _group_versions(versions: dict[str, str]) -> dict[str, str]:
     return {name: value for name, value in versions.items() if name != SCORING}
 
 
-def _stale(run: Run, records: list[AttemptRecord], manifests: Manifests) -> tuple[str, ...]:
+def _stale(run: Run, records: list[Record]) -> tuple[str, ...]:
     if run.kind != EVALUATED:
         return ()
-    versions = [record.settings.versions for record in records] or [run.settings["versions"]]
-    return stale(versions, run.settings["environments"].values(), manifests)
+    versions = [record.versions for record in records] or [run.settings["versions"]]
+    return stale(versions, run.settings["environments"].values(), load())
+
+
+def _failures(report: dict[str, Any], facts: list[Facts]) -> tuple[tuple[str, str, str, int], ...]:
+    """Scored failures by suite, code and disclosed clause of the first violation, most frequent first."""
+    suites = {group["environment_id"]: group["suite"] for group in report["groups"]}
+    clauses = {item.attempt.sequence: item.record.clause if item.record else None for item in facts}
+    counts: Counter[tuple[str, str, str]] = Counter(
+        (suites[row["environment_id"]], row["code"] or "none", clauses[row["sequence"]] or "none")
+        for row in report["attempts"]
+        if row["status"] == "scored" and row["outcome"] == "failure"
+    )
+    return tuple((*key, count) for key, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
+
+def _others(report: dict[str, Any]) -> tuple[tuple[str, str, int], ...]:
+    """Attempts that are not scored, by status and cause."""
+    counts = Counter(
+        (row["status"], row["cause"] or "not recorded") for row in report["attempts"] if row["status"] != "scored"
+    )
+    return tuple((*key, count) for key, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
 def _outside(row: AttemptRow) -> dict[str, Any]:

@@ -35,6 +35,7 @@ DEMO = FOLDER / "gpt-6-astra.csv"
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     monkeypatch.setenv("ASSAY_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("ASSAY_STORE", raising=False)
     return Store(tmp_path / "home")
 
@@ -80,7 +81,7 @@ def test_complete_official_runs_are_ranked_by_the_last_metric_and_equal_ones_sha
     write_run(store, "none-a", twice(QUIT, QUIT), model="noop", subset="ep-launch")
     write_run(store, "none-b", twice(RULE, RULE), model="random", subset="ep-launch")
     write_run(store, "second", twice(RULE, SUCCESS), model="second", subset="ep-launch")
-    rows = lines(visit(), "Ranked")
+    rows = lines(visit(view="ranking"), "Ranked")
     # best and second both reach 100 % Pass@2; Pass@1 puts best first.
     assert [row.split()[:2] for row in rows] == [["1", "best"], ["2", "second"], ["3", "noop"], ["3", "random"]]
     assert "100.00 % 95 %: 100.00 to 100.00; 136 of 136 conditions" in rows[0]
@@ -93,7 +94,7 @@ def test_a_partial_run_has_bounds_and_no_rank_and_no_mean(store: Store) -> None:
         return SUCCESS if environment_id.endswith("A007") and ordinal == 1 else None
 
     write_run(store, "early", play, model="early", subset="ep-launch")
-    app = visit()
+    app = visit(view="ranking")
     assert lines(app, "Ranked") == []
     (row,) = lines(app, "Partial: bounds, no rank")
     assert row.startswith("– early early no rank: 33 of 34 groups are partial")
@@ -104,7 +105,7 @@ def test_a_partial_run_has_bounds_and_no_rank_and_no_mean(store: Store) -> None:
 
 def test_a_run_of_an_unofficial_runtime_is_marked_and_has_no_rank(store: Store) -> None:
     write_run(store, "local", twice(SUCCESS), model="local", subset="ep-launch", runtime="bubblewrap")
-    app = visit()
+    app = visit(view="ranking")
     (row,) = lines(app, "Complete, without a rank")
     assert "runtime bubblewrap is not official" in row
     assert "bubblewrap not official" in row
@@ -126,7 +127,7 @@ def test_a_run_of_an_unofficial_runtime_is_marked_and_has_no_rank(store: Store) 
 def test_runs_of_two_settings_never_share_a_table(store: Store, other: dict[str, Any]) -> None:
     write_run(store, "one", twice(QUIT, QUIT))
     write_run(store, "two", twice(QUIT, QUIT), **other)
-    page = shown(visit())
+    page = shown(visit(view="ranking"))
     assert page.count('<section class="standing"') == 2
     for section in page.split('<section class="standing"')[1:]:
         assert ("?run=one" in section) != ("?run=two" in section)
@@ -135,16 +136,16 @@ def test_runs_of_two_settings_never_share_a_table(store: Store, other: dict[str,
 def test_a_filter_in_the_address_narrows_the_settings_and_an_unknown_value_does_not(store: Store) -> None:
     write_run(store, "smoke-run", twice(QUIT, QUIT))
     write_run(store, "launch-run", twice(QUIT, QUIT), subset="ep-launch")
-    page = shown(visit(subset="smoke"))
+    page = shown(visit(view="ranking", subset="smoke"))
     assert "?run=smoke-run" in page
     assert "?run=launch-run" not in page
-    assert "?run=launch-run" in shown(visit(subset="nonsense"))
+    assert "?run=launch-run" in shown(visit(view="ranking", subset="nonsense"))
 
 
 def test_choosing_a_filter_puts_it_into_the_address(store: Store) -> None:
     write_run(store, "smoke-run", twice(QUIT, QUIT))
     write_run(store, "launch-run", twice(QUIT, QUIT), subset="ep-launch")
-    app = visit()
+    app = visit(view="ranking")
     app.selectbox(key="subset").select("ep-launch").run()
     assert "?run=smoke-run" not in shown(app)
 
@@ -160,7 +161,7 @@ def test_the_page_prints_the_numbers_of_the_score_command(store: Store) -> None:
 
     run = write_run(store, "mixed", play, model="mixed", subset="ep-launch")
     report = score_run(store, run, load())
-    (row,) = lines(visit(), "Ranked")
+    (row,) = lines(visit(view="ranking"), "Ranked")
     for metric in ("pass_at_1", "pass_at_2"):
         rate = report["total"]["metrics"][metric]
         low, high = (f"{100 * bound:.2f}" for bound in rate["balanced"]["interval"])
@@ -171,7 +172,7 @@ def test_the_page_prints_the_numbers_of_the_score_command(store: Store) -> None:
 def test_a_run_that_cannot_be_scored_is_shown_with_the_reason(store: Store) -> None:
     write_run(store, "odd", twice(QUIT), settings={"subset": "ep-2000"})
     write_run(store, "fine", twice(QUIT, QUIT))
-    app = visit()
+    app = visit(view="ranking")
     (row,) = lines(app, "Not scored, with the reason")
     assert row.startswith("odd")
     assert "subset 'ep-2000' is unknown" in row
@@ -286,7 +287,7 @@ def test_a_rejected_incident_shows_its_ruling_and_what_was_recorded(
 def test_a_withdrawn_run_stands_apart_with_its_reason(store: Store) -> None:
     run = write_run(store, "r", twice(SUCCESS), subset="ep-launch")
     store.withdraw_run(run, "the lab", "the wrong checkpoint")
-    (line,) = lines(visit(), "Withdrawn")
+    (line,) = lines(visit(view="ranking"), "Withdrawn")
     assert line.startswith("– noop withdrawn r no rank: withdrawn ")
     assert "by the lab: the wrong checkpoint" in line
     page = words(visit(run="r"))
@@ -297,7 +298,7 @@ def test_a_withdrawn_run_stands_apart_with_its_reason(store: Store) -> None:
 @pytest.mark.parametrize("kind", ["published", "reconstructed", "external"])
 def test_attempts_made_elsewhere_are_marked_so_and_have_no_rank(store: Store, kind: str) -> None:
     import_ledger(store, DEMO, Source("gpt-6-astra", kind, "ep-100", "pass2", "GPT-6-Astra"), load())
-    (line,) = lines(visit(), "Complete, without a rank")
+    (line,) = lines(visit(view="ranking"), "Complete, without a rank")
     assert line.startswith(f"– GPT-6-Astra {kind} gpt-6-astra no rank: {kind}: ")
     assert "19.94 %" in line
     assert "elsewhere not official" in line
@@ -316,7 +317,7 @@ def test_a_stale_score_is_marked(store: Store, monkeypatch: pytest.MonkeyPatch) 
     raised = replace(found, engines={**found.engines, "mujoco": engine})
     monkeypatch.setattr("leaderboard.source.load", lambda: raised)
     text = "stale: the version of the evaluator of mujoco was 1 and is now 2"
-    assert text in words(visit())
+    assert text in words(visit(view="ranking"))
     page = words(visit(run="r"))
     assert "noop stale" in page
     assert text in page
@@ -335,10 +336,10 @@ def test_what_an_agent_wrote_is_shown_and_not_obeyed(store: Store, tmp_path: Pat
     ending = replace(RULE, text=attack, clause=attack, data={attack: attack, "clause_text": attack})
     model = "<img src=x onerror=alert(1)>"
     write_run(store, "r", twice(ending), model=model, parameters={"api_key": "abc123", "note": attack})
-    for page in (visit(), visit(run="r"), visit(run="r", attempt=2)):
+    for page in (visit(), visit(view="ranking"), visit(view="failures"), visit(run="r"), visit(run="r", attempt=2)):
         body = shown(page)
         assert "<script" not in body
-        assert "<img" not in body
+        assert "<img src=x" not in body
         assert not set("\x1b\u202e") & set(body)
         for secret in ("sk-0123456789", "abc123", str(tmp_path)):
             assert secret not in body
@@ -355,7 +356,7 @@ def test_without_a_run_the_page_says_what_to_run(tmp_path: Path, monkeypatch: py
         (tmp_path / "home").mkdir()
     if home == "no run":
         Store(tmp_path / "home").close()
-    page = words(visit())
+    page = words(visit(view="ranking"))
     assert "No runs yet" in page
     assert "make evaluate MODEL=reference SUBSET=smoke" in page
     assert str(tmp_path) not in page
@@ -369,7 +370,7 @@ def test_a_locked_store_says_so(store: Store, monkeypatch: pytest.MonkeyPatch) -
     holder = sqlite3.connect(store.home / "assay.sqlite", isolation_level=None)
     holder.execute("PRAGMA locking_mode = EXCLUSIVE")
     holder.execute("BEGIN EXCLUSIVE")
-    page = words(visit())
+    page = words(visit(view="ranking"))
     assert "The store is in use" in page
     assert str(store.home) not in page
     holder.close()
@@ -378,7 +379,7 @@ def test_a_locked_store_says_so(store: Store, monkeypatch: pytest.MonkeyPatch) -
 def test_a_store_of_a_newer_schema_says_so(store: Store) -> None:
     with sqlite3.connect(store.home / "assay.sqlite") as raw:
         raw.execute("UPDATE alembic_version SET version_num = '0999'")
-    page = words(visit())
+    page = words(visit(view="ranking"))
     assert "The store is of another version" in page
     assert "update this checkout" in page
     assert str(store.home) not in page
@@ -390,14 +391,14 @@ def test_a_damaged_store_says_so_without_naming_the_folder(store: Store, content
     for path in store.home.glob("assay.sqlite*"):
         path.unlink()
     (store.home / "assay.sqlite").write_bytes(content)
-    page = words(visit())
+    page = words(visit(view="ranking"))
     assert "The store cannot be read" in page
     assert str(store.home) not in page
 
 
 def test_a_wrong_address_of_the_store_says_so(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASSAY_STORE", "mysql://root:secret@host/db")
-    page = words(visit())
+    page = words(visit(view="ranking"))
     assert "The store has no valid address" in page
     assert "secret" not in page
 

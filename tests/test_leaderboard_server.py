@@ -21,7 +21,12 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def start(*arguments: str, home: Path | None = None) -> subprocess.Popen[str]:
-    environment = {**os.environ, "ASSAY_HOME": str(home or "runs"), "PYTHONUNBUFFERED": "1"}
+    environment = {
+        **os.environ,
+        "ASSAY_HOME": str(home or "runs"),
+        "ASSAY_CACHE": "/nonexistent",
+        "PYTHONUNBUFFERED": "1",
+    }
     return subprocess.Popen(
         [sys.executable, "-m", "leaderboard", *arguments],
         cwd=ROOT,

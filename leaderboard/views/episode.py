@@ -4,56 +4,47 @@ from __future__ import annotations
 
 from typing import Any
 
-import streamlit as st
-
-from leaderboard import cached, source
+from leaderboard.blocks import Block, Page, page
 from leaderboard.markup import Safe, code, facts, join, link, moment, notice, seconds, table, tag, whole
-from leaderboard.source import Attempt, Entry, Unscored
-from leaderboard.views import parts, trouble
+from leaderboard.source import Attempt, Entry
+from leaderboard.views import parts
 from leaderboard.words import CLAUSE_TEXT, INCIDENTS
 from manifests.load import load
 from manifests.records import AttemptRecord
 from runner.store.decisions import Decision
-from runner.store.store import Run, Store
 
 
-def show(store: Store, run: Run, sequence: str) -> None:
-    entry, _ = cached.details(store, run)
-    if isinstance(entry, Unscored):
-        st.html(join((parts.head(link(run.name, run=run.name)), notice("This run cannot be scored here.", entry.why))))
-        return
-    found = [item for item in source.attempts_of(entry, store.attempts(run)) if str(item.row.sequence) == sequence]
-    if not found:
-        trouble.unknown_attempt(run.name, sequence)
-        return
-    st.html(_page(entry, found[0]))
-
-
-def _page(entry: Entry, attempt: Attempt) -> Safe:
+def verdict(entry: Entry, attempt: Attempt, replay: dict[str, Any] | None) -> Page:
+    """The top of the page: what it was, how it ended, and why."""
     row, record = attempt.row, attempt.record
     catalog = load().environments.get(row.environment_id)
     title = catalog.title if catalog and catalog.title else row.environment_id
-    blocks = [
+    where = link(row.environment_id, task=row.environment_id, setting=entry.setting.id)
+    blocks: list[Block | Safe] = [
         parts.head(
             link(entry.run.name, run=entry.run.name), tag("span", f"attempt {row.sequence}", aria_current="page")
         ),
         tag("h1", title),
-        tag("p", f"{row.environment_id} · condition {row.condition} · {parts.agent_name(entry)}", class_="quiet"),
+        tag("p", where, f" · condition {row.condition} · {parts.agent_name(entry)}", class_="quiet"),
     ]
+    name = f"Attempt {row.sequence} of {entry.run.name}"
     if record is None and row.state == "closed":
         why = notice("This attempt was made elsewhere.", tag("p", "There is no record of it, only what its file says."))
         judged = attempt.judged
         outcome = " ".join(filter(None, (judged["outcome"], judged["code"])))
         protocol = join((tag("strong", judged["status"]), ": ", judged["reason"]))
         pairs = [("Outcome", outcome), ("Protocol", protocol), ("Incident", INCIDENTS[judged["incident"]])]
-        return join([*blocks, why, facts(pairs)])
+        return page(name, *blocks, why, facts(pairs))
     if record is None:
         words = "It began and has not ended." if row.state == "began" else "It was opened and has not begun."
-        blocks.append(notice("This attempt has no record yet.", tag("p", f"{words} Opened {moment(row.opened_at)}.")))
-        return join(blocks)
-    blocks += [
-        tag("h2", "Verdict"),
-        _verdict(attempt, record),
+        said = notice("This attempt has no record yet.", tag("p", f"{words} Opened {moment(row.opened_at)}."))
+        return page(name, *blocks, said)
+    return page(name, *blocks, tag("h2", "Verdict"), _verdict(attempt, record, replay))
+
+
+def record_of(record: AttemptRecord) -> Page:
+    """The rest of the page: the fields of the record."""
+    blocks = [
         tag("h2", "Course and usage"),
         _course(record),
         tag("h2", "Where it ran"),
@@ -61,11 +52,10 @@ def _page(entry: Entry, attempt: Attempt) -> Safe:
     ]
     if record.realized:
         blocks += [tag("h2", "Initial state as realized"), facts(sorted(record.realized.items()))]
-    blocks += [tag("h2", "Evidence"), _artifacts(record)]
-    return join(blocks)
+    return page("Record", *blocks, tag("h2", "Evidence"), _artifacts(record))
 
 
-def _verdict(attempt: Attempt, record: AttemptRecord) -> Safe:
+def _verdict(attempt: Attempt, record: AttemptRecord, replay: dict[str, Any] | None) -> Safe:
     judged = attempt.judged
     manifests, name = load(), parts.outcome_state(judged["outcome"], judged["status"], judged["incident"])
     cause = manifests.causes.get(judged["cause"] or "")
@@ -94,7 +84,20 @@ def _verdict(attempt: Attempt, record: AttemptRecord) -> Safe:
         pairs += [item for item in sorted(violation.data.items()) if item[0] != CLAUSE_TEXT]
     elif record.text:
         pairs.append(("Text", tag("pre", record.text)))
+    pairs.append(("Replay", _replay(replay)))
     return facts(pairs)
+
+
+def _replay(found: dict[str, Any] | None) -> str:
+    """What the stored audit of the run found when it ran the actions again."""
+    if found is None:
+        return "not replayed in a stored audit"
+    if found.get("status") == "failed":
+        return f"could not be replayed: {found.get('why')}"
+    words = {"same": "the same", "diverged": "diverged"}
+    apart = found.get("divergence") or {}
+    where = f", first in {apart.get('field')} by action {apart.get('by')}" if apart else ""
+    return f"{words.get(str(found.get('status')), 'unknown')} over {found.get('actions')} actions{where}"
 
 
 def _decision(decision: Decision) -> str:

@@ -10,10 +10,32 @@ from leaderboard.words import SIGNS
 from manifests.load import load
 from runner.store.status import EVALUATED
 
+NAV = {
+    None: "Overview",
+    "ranking": "Ranking",
+    "suites": "Suites and types",
+    "tasks": "Tasks",
+    "compare": "Compare",
+    "failures": "Failures",
+    "audit": "Audit",
+    "submit": "Submit",
+    "protocol": "Protocol",
+}
+
+
+def navigation(current: str | None) -> Safe:
+    """The bar of every page. ``current`` is a key of NAV, or ``run`` for a page that has no place in it."""
+    items = [
+        tag("li", tag("span", label, aria_current="page") if view == current else where)
+        for view, label in NAV.items()
+        if (where := link(label, view=view)) != label or view == current
+    ]
+    return tag("nav", tag("ol", *items), class_="site", aria_label="Pages")
+
 
 def head(*trail: Safe) -> Safe:
     """The way from the ranking to here."""
-    steps = [tag("li", step) for step in (link("Assay leaderboard"), *trail)]
+    steps = [tag("li", step) for step in (link("Ranking", view="ranking"), *trail)]
     return tag("nav", tag("ol", *steps), class_="trail", aria_label="Where you are")
 
 
@@ -89,3 +111,24 @@ def outcome_state(outcome: str | None, status: str, incident: str) -> str:
     if incident == "candidate" or status == "excluded":
         return "candidate" if incident == "candidate" else "excluded"
     return outcome
+
+
+def percent_cell(metric: dict[str, Any]) -> str:
+    """``19.94`` or, of a partial run, ``12.00–30.00``."""
+    found = metric["balanced"]
+    return found["percent"] if found["percent"] is not None else f"{found['lower_percent']}–{found['upper_percent']}"
+
+
+def duration(seconds: float | None) -> str:
+    """Seconds, or minutes from two minutes on."""
+    if seconds is None:
+        return "unknown"
+    return f"{seconds / 60:,.1f} min" if seconds >= 120 else f"{seconds:,.1f} s"
+
+
+def mean_cell(found: dict[str, Any], shown: str) -> Safe:
+    """A mean over successes, with how many there are."""
+    if not found["successes"]:
+        return join(("–", " ", small("no success")))
+    unknown = f", {found['unknown']} unknown" if found["unknown"] else ""
+    return join((shown if found["mean"] is not None else "unknown", " ", small(f"of {found['successes']}{unknown}")))

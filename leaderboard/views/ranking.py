@@ -1,96 +1,126 @@
-"""The front page: one table per setting, who leads, and how sure that is."""
+"""The ranking: one table per setting, so that settings never mix; who leads, how sure that is, and what it took."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-import streamlit as st
-
-from leaderboard import cached, ranking
-from leaderboard.markup import Safe, badge, facts, hundredths, join, link, moment, notice, small, table, tag
-from leaderboard.ranking import Row, Standing
+from leaderboard import charts, ranking
+from leaderboard.blocks import Block, Page, figure, page
+from leaderboard.charts import Dot, Line
+from leaderboard.markup import Safe, facts, hundredths, join, link, moment, notice, table, tag
+from leaderboard.ranking import Standing
 from leaderboard.source import Entry, Setting, Unscored
-from leaderboard.views import parts, trouble
+from leaderboard.views import parts, ranking_rows
 from leaderboard.words import LEVELS
 from manifests.load import load
 from runner.store.status import EVALUATED
-from runner.store.store import Store
 
-ALL = "all"
-ASIDE = ("excluded", "extra", "candidate", "invalid", "pending")  # attempts that are not scored
+FIGURE_ROWS = 12  # runs in the figure of a standing
+TABLE_ROWS = 100  # runs of a standing on one page
+TABLES = 12  # standings on one page
 FILTERS: dict[str, tuple[str, Callable[[Setting], str]]] = {
     "board": ("Board", lambda setting: setting.board),
     "subset": ("Subset", lambda setting: setting.subset),
     "protocol": ("Protocol", lambda setting: setting.protocol),
-    "profile": ("Profile", lambda setting: setting.profile),
+    "profile": ("Engine profile", lambda setting: setting.profile),
     "level": ("Access level", lambda setting: setting.level),
 }
 
 
-def show(store: Store) -> None:
-    found = cached.summaries(store)
-    if not found:
-        trouble.empty()
-        return
-    entries = [item for item in found if isinstance(item, Entry)]
-    st.html(
+def build(standings: Sequence[Standing], unscored: Sequence[Unscored], number: int = 1) -> Page:
+    """``standings`` are those that the filters leave. With one of them ``number`` pages through its runs."""
+    blocks: list[Block | Safe] = [
         tag(
             "header",
-            tag("h1", "Assay leaderboard"),
+            tag("h1", "Ranking"),
             tag(
                 "p",
-                "Embodied agents on simulated robot tasks, each attempt judged by an evaluator that the agent cannot "
-                "reach; only attempts in fresh containers are official. Settings never mix: each table holds one.",
+                "Each attempt is judged by an evaluator that the agent cannot reach; only attempts in fresh containers "
+                "are official. Settings never mix: each table holds one. Every rate stands with its 95 % interval and "
+                "its denominator.",
             ),
         )
-    )
-    chosen = _filtered(entries)
-    standings = ranking.standings(chosen)
-    if not standings and entries:
-        st.html(notice("No run matches these filters.", " ", link("Show all runs")))
-    for standing in standings:
-        st.html(_standing(standing))
-    if unscored := [item for item in found if isinstance(item, Unscored)]:
-        st.html(_unscored(unscored))
-
-
-def _filtered(entries: list[Entry]) -> list[Entry]:
-    """What the filters leave. A filter with one value only is not shown."""
-    options = {name: sorted({value(entry.setting) for entry in entries}) for name, (_, value) in FILTERS.items()}
-    shown = [name for name, values in options.items() if len(values) > 1]
-    chosen = {}
-    for name, column in zip(shown, st.columns(len(shown)) if shown else (), strict=True):
-        with column:
-            chosen[name] = st.selectbox(FILTERS[name][0], [ALL, *options[name]], key=name, bind="query-params")
-    return [
-        entry
-        for entry in entries
-        if all(value in (ALL, FILTERS[name][1](entry.setting)) for name, value in chosen.items())
     ]
+    if not standings:
+        blocks.append(notice("No run matches these filters.", " ", link("Show all runs", view="ranking")))
+    for standing in standings[:TABLES]:
+        blocks += _standing(standing, number if len(standings) == 1 else 1)
+    if more := standings[TABLES:]:
+        items = [
+            tag("li", link(parts.setting_title(s.setting), view="ranking", setting=s.setting.id), f": {len(s.rows)}")
+            for s in more
+        ]
+        blocks.append(tag("section", tag("h2", "More settings, with their runs"), tag("ul", *items)))
+    if unscored:
+        blocks.append(_unscored(unscored))
+    return page("Ranking", *blocks)
 
 
-def _standing(standing: Standing) -> Safe:
-    subset = load().subsets.get(standing.setting.subset)
-    blocks: list[Safe] = [tag("h2", parts.setting_title(standing.setting))]
+def _standing(standing: Standing, number: int) -> list[Block | Safe]:
+    setting = standing.setting
+    subset = load().subsets.get(setting.subset)
+    blocks: list[Safe] = [tag("h2", parts.setting_title(setting))]
     if subset is not None:
         blocks.append(tag("p", subset.text, class_="quiet"))
-    blocks.append(tag("p", *_lead(standing), class_="lead"))
+    blocks.append(tag("p", *lead(standing), class_="lead"))
+    blocks.append(_elsewhere(setting))
+    first, last = (number - 1) * TABLE_ROWS, number * TABLE_ROWS
+    shown = set(map(id, standing.rows[first:last]))
     titles = (
         ("Ranked", standing.ranked),
         ("Complete, without a rank", standing.unranked),
         ("Partial: bounds, no rank", standing.partial),
         ("Withdrawn", standing.withdrawn),
     )
-    blocks += [_table(title, rows) for title, rows in titles if rows]
+    for title, rows in titles:
+        if here := tuple(row for row in rows if id(row) in shown):
+            blocks.append(ranking_rows.table_of(title, here))
+    if len(standing.rows) > TABLE_ROWS:
+        blocks.append(_pages(standing, number))
     blocks.append(_fixed(standing))
-    return tag("section", *blocks, class_="standing", id=f"s-{standing.setting.id}")
+    section = tag("section", *blocks, class_="standing", id=f"s-{setting.id}")
+    found: list[Block | Safe] = [Block(section, ranking_rows.data(standing))]
+    if standing.ranked or standing.unranked:
+        found.append(intervals(standing))
+    return found
 
 
-def _lead(standing: Standing) -> list[Any]:
+def intervals(standing: Standing, most: int = FIGURE_ROWS) -> Block:
+    """The figure of a standing: the complete runs, the best first, then partial ones."""
+    rows = standing.rows[:most]
+    keys = ranking.pass_keys(standing.rows[0].entry.report)[::-1]
+    names = [standing.rows[0].entry.report["names"][key] for key in keys]
+    lines = [
+        Line(
+            f"{row.rank}. {parts.agent_name(row.entry)}" if row.rank else parts.agent_name(row.entry),
+            tuple(_chart_dot(row.entry, key) for key in keys),
+            f"{parts.percent_cell(row.entry.report['total']['metrics'][keys[-1]])} %",
+        )
+        for row in rows
+    ]
+    highest = max((dot.upper for line in lines for dot in line.dots), default=1.0)
+    title = parts.setting_title(standing.setting)
+    what = " and ".join(names)
+    alt = f"{what} with 95 % intervals, {title}: " + "; ".join(f"{line.label} {line.note}" for line in lines)
+    name = f"ranking-{standing.setting.id}"
+    drawing, narrow = (
+        charts.intervals(name, alt, names, lines, highest=_round_up(highest), narrow=narrow) for narrow in (False, True)
+    )
+    more = f"; the first {most} of {len(standing.rows)} runs" if len(standing.rows) > most else ""
+    return figure(drawing, f"{what} with 95 % intervals (grey: bounds of a partial run); {title}{more}", narrow=narrow)
+
+
+def lead(standing: Standing) -> list[Any]:
     """One sentence: who leads and how sure that is."""
     if not standing.ranked:
-        return ["No run of this setting has a rank yet."]
+        best_known = next(iter(standing.rows), None)
+        if best_known is None or not best_known.entry.report["complete"]:
+            return ["No run of this setting has a rank yet."]
+        name = tag("strong", parts.agent_name(best_known.entry))
+        kind = best_known.entry.run.kind
+        mark = f" ({kind})" if kind != EVALUATED else ""
+        return ["No run of this setting has a rank yet. ", name, f"{mark} has {_headline(best_known.entry)}."]
     first = [row.entry for row in standing.ranked if row.rank == 1]
     best = _headline(first[0])
     if len(first) > 1:
@@ -120,33 +150,36 @@ def _apart(first: Entry, second: Entry) -> bool:
     return one is not None and two is not None and one[0] > two[1]
 
 
-def _table(title: str, rows: tuple[Row, ...]) -> Safe:
-    keys = ranking.pass_keys(rows[0].entry.report)
-    names = rows[0].entry.report["names"]
-    head = ["Rank", "Agent", *(names[key] for key in keys), "Coverage", "Attempts", "Runtime", "Last attempt"]
-    return table(title, head, [_line(row, keys) for row in rows], kind="cards ranking")
+def _chart_dot(entry: Entry, key: str) -> Dot:
+    found = entry.report["total"]["metrics"][key]["balanced"]
+    if found["value"] is None:
+        return Dot(None, found["lower"], found["upper"])
+    low, high = found["interval"] or (found["value"], found["value"])
+    return Dot(found["value"], low, high)
 
 
-def _line(row: Row, keys: list[str]) -> list[Any]:
-    entry, total = row.entry, row.entry.report["total"]
-    counts = entry.report["ledger"]
-    others = [f"{counts[name]} {name}" for name in ASIDE if counts[name]]
-    agent = [tag("strong", link(parts.agent_name(entry), run=entry.run.name)), *parts.marks(entry)]
-    agent += [tag("br"), small(entry.run.name)]
-    if row.reasons:
-        agent += [tag("br"), small("no rank: ", "; ".join(row.reasons))]
-    runtime = [", ".join(entry.runtimes)]
-    if entry.official is False or entry.run.kind != EVALUATED:
-        runtime += [" ", badge("not official", "warn")]
-    return [
-        tag("span", row.rank if row.rank is not None else "–", class_="rank"),
-        join(agent),
-        *(parts.rate(total["metrics"][key], entry.report["names"][key], parts.unit_of(key)) for key in keys),
-        join((f"{total['groups_complete']} of {total['groups']}", " ", small("groups"))),
-        join((f"{counts['scored']} scored", *(tag("br") + small(other) for other in others))),
-        join(runtime),
-        moment(entry.updated_at),
+def _round_up(value: float) -> float:
+    return next((step for step in (0.25, 0.5, 0.75) if value <= step), 1.0)
+
+
+def _elsewhere(setting: Setting) -> Safe:
+    """The other pages of this setting."""
+    views = {"suites": "suites and types", "tasks": "tasks", "failures": "failures", "compare": "compare runs"}
+    found = [link(label, view=view, setting=setting.id) for view, label in views.items()]
+    shown = [item for item, label in zip(found, views.values(), strict=True) if item != label]
+    return tag("p", "Of this setting: ", join(shown, " · "), class_="quiet") if shown else Safe("")
+
+
+def _pages(standing: Standing, number: int) -> Safe:
+    count = -(-len(standing.rows) // TABLE_ROWS)
+    steps = [
+        tag("span", index, aria_current="page")
+        if index == number
+        else link(index, view="ranking", setting=standing.setting.id, page=index)
+        for index in range(1, count + 1)
     ]
+    items = [tag("li", step) for step in steps]
+    return tag("nav", tag("ol", *items), class_="pages", aria_label="Pages of runs")
 
 
 def _fixed(standing: Standing) -> Safe:
@@ -183,7 +216,7 @@ def _fixed(standing: Standing) -> Safe:
     )
 
 
-def _unscored(found: list[Unscored]) -> Safe:
+def _unscored(found: Sequence[Unscored]) -> Safe:
     rows = [(item.run.name, moment(item.run.created_at), item.why) for item in found]
     return tag(
         "section",

@@ -4,31 +4,69 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-import streamlit as st
-
-from leaderboard import cached, ranking, source
+from leaderboard import ranking
+from leaderboard.blocks import Block, Data, Page, data_of, page
 from leaderboard.markup import Safe, badge, code, facts, join, link, moment, notice, seconds, small, table, tag
-from leaderboard.source import Attempt, Entry, Unscored
-from leaderboard.views import parts
-from leaderboard.words import SIGNS, STATES
+from leaderboard.site import Detail
+from leaderboard.source import Attempt, Entry
+from leaderboard.views import parts, tasks
+from leaderboard.words import STATES
 from manifests.load import load
 from runner.store.status import EVALUATED
-from runner.store.store import Run, Store
 
 PAGE = 200  # attempts on one page
 
 
-def show(store: Store, run: Run, page: str | None) -> None:
-    entry, broken = cached.details(store, run)
-    head = parts.head(tag("span", run.name, aria_current="page"))
-    if isinstance(entry, Unscored):
-        st.html(join((head, tag("h1", run.name), notice("This run cannot be scored here.", tag("p", entry.why)))))
-        return
-    attempts = source.attempts_of(entry, store.attempts(run))
-    blocks = (_summary(entry, broken), _rates(entry), _codes(attempts), _matrix(entry, attempts))
-    st.html(join((head, *blocks, _attempts(entry, attempts, page))))
+@dataclass(frozen=True)
+class Wanted:
+    """Which attempts are listed. None: whatever they have."""
+
+    task: str | None = None
+    code: str | None = None
+    clause: str | None = None
+    status: str | None = None
+
+    def takes(self, judged: dict[str, Any], clause: str | None) -> bool:
+        failed = judged["status"] == "scored" and judged["outcome"] == "failure"
+        return (
+            self.task in (None, judged["environment_id"])
+            and self.status in (None, judged["status"])
+            and (self.code is None or (failed and self.code == (judged["code"] or "none")))
+            and (self.clause is None or (failed and self.clause == (clause or "none")))
+        )
+
+
+@dataclass(frozen=True)
+class Listed:
+    """Page ``number`` of the attempts that are wanted, ``count`` of them in all."""
+
+    attempts: Sequence[Attempt]
+    number: int
+    count: int
+
+
+def number_of(text: str | None, count: int) -> int:
+    """A page number from the address, within what there is."""
+    pages = max(1, math.ceil(count / PAGE))
+    return min(int(text), pages) if text and text.isascii() and text.isdigit() and int(text) > 0 else 1
+
+
+def build(detail: Detail, broken: str | None, wanted: Wanted, listed: Listed) -> Page:
+    entry = detail.entry
+    head = parts.head(tag("span", entry.run.name, aria_current="page"))
+    lists = _attempts(entry, wanted, listed)
+    if wanted != Wanted():
+        return page(entry.run.name, head, tag("h1", parts.agent_name(entry)), lists)
+    return page(entry.run.name, head, _summary(entry, broken), _rates(entry), _codes(entry), _matrix(detail), lists)
+
+
+def unscored(name: str, why: str) -> Page:
+    head = parts.head(tag("span", name, aria_current="page"))
+    return page(name, head, tag("h1", name), notice("This run cannot be scored here.", tag("p", why)))
 
 
 def _summary(entry: Entry, broken: str | None) -> Safe:
@@ -59,10 +97,26 @@ def _summary(entry: Entry, broken: str | None) -> Safe:
                         f"{total['groups_complete']} of {total['groups']} groups complete",
                     ),
                     ("Ledger", "hash chain intact" if broken is None else "hash chain broken"),
+                    ("Signature", _signature(entry)),
+                    ("Cost", _cost(entry)),
                 ]
             ),
         )
     )
+
+
+def _signature(entry: Entry) -> Safe:
+    if entry.signer is None:
+        return Safe("recorded here, not submitted" if entry.run.kind == EVALUATED else "none: made elsewhere")
+    name = f"{entry.signer.name}, " if entry.signer.name else ""
+    return join((f"held at import; {name}key ", code(entry.signer.key)))
+
+
+def _cost(entry: Entry) -> str:
+    if entry.cost_usd is None:
+        return "unknown"
+    unknown = f", {entry.unpriced} attempts of unknown price" if entry.unpriced else ""
+    return f"${entry.cost_usd:,.2f}{unknown}"
 
 
 def _rates(entry: Entry) -> Safe:
@@ -105,85 +159,87 @@ def _over(found: dict[str, Any]) -> str:
     return f"over {found['successes']} successes{unknown}"
 
 
-def _codes(attempts: list[Attempt]) -> Safe:
-    counts = source.clauses(attempts)
+def _codes(entry: Entry) -> Block | Safe:
+    counts: dict[tuple[str, str], int] = defaultdict(int)
+    for _, failure, clause, number in entry.failures:
+        counts[failure, clause] += number
     if not counts:
         return Safe("")
     words, total = load().codes, sum(counts.values())
+    order = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     rows = [
-        [code(failure), words.get(failure, "no table has this code"), clause, f"{number} of {total}"]
-        for (failure, clause), number in counts.items()
+        [
+            code(failure),
+            words.get(failure, "no table has this code"),
+            link(clause, run=entry.run.name, code=failure, clause=clause),
+            f"{number} of {total}",
+        ]
+        for (failure, clause), number in order
     ]
     head = ("Code", "Meaning", "Clause of the first violation", "Scored failures")
-    return join((tag("h2", "Failures"), table("Scored failures by code and clause", head, rows, kind="cards")))
+    html = join((tag("h2", "Failures"), table("Scored failures by code and clause", head, rows, kind="cards")))
+    plain = [[failure, clause, number, total] for (failure, clause), number in order]
+    return Block(html, data_of(f"failures-{entry.run.name}", ("code", "clause", "failures", "of"), plain))
 
 
-def _matrix(entry: Entry, attempts: list[Attempt]) -> Safe:
-    report = entry.report
-    at: dict[tuple[str, int], list[Attempt]] = defaultdict(list)
-    for attempt in attempts:
-        at[attempt.row.environment_id, attempt.row.condition].append(attempt)
-    conditions = max(len(group["conditions"]) for group in report["groups"])
+def _matrix(detail: Detail) -> Safe:
+    entry = detail.entry
+    at: dict[tuple[str, int], list[dict[str, Any]]] = defaultdict(list)
+    for attempt in entry.report["attempts"]:
+        at[attempt["environment_id"], attempt["condition"]].append(attempt)
+    conditions = max(len(group["conditions"]) for group in entry.report["groups"])
     head = ("Environment", *(f"Condition {index}" for index in range(conditions)), "Solved")
-    rows = [_matrix_row(entry.run.name, group, conditions, at) for group in report["groups"]]
+    rows = [_matrix_row(entry, group, conditions, at) for group in entry.report["groups"]]
     legend = [tag("li", parts.state(name), " ", words) for name, words in STATES.items()]
-    return join(
-        (
-            tag("h2", "Outcomes"),
-            tag("ul", *legend, class_="legend"),
-            table("Environments by condition; a number is an attempt", head, rows, kind="matrix"),
-        )
-    )
+    caption = "Environments by condition; a number is an attempt"
+    return join((tag("h2", "Outcomes"), tag("ul", *legend, class_="legend"), table(caption, head, rows, kind="matrix")))
 
 
 def _matrix_row(
-    run: str, group: dict[str, Any], conditions: int, at: dict[tuple[str, int], list[Attempt]]
+    entry: Entry, group: dict[str, Any], conditions: int, at: dict[tuple[str, int], list[dict[str, Any]]]
 ) -> list[Any]:
     environment_id = group["environment_id"]
-    entry = load().environments[environment_id]
+    known = load().environments[environment_id]
     cells: list[Any] = [
-        _matrix_cell(run, condition, at[environment_id, condition["condition"]]) for condition in group["conditions"]
+        tasks.cell(entry, condition, at[environment_id, condition["condition"]]) for condition in group["conditions"]
     ]
     cells += [""] * (conditions - len(cells))
     solved = f"{group['successes']} of {group['planned']}"
-    label = join((environment_id, tag("br"), small(entry.title or entry.suite)))
+    where = link(environment_id, task=environment_id, setting=entry.setting.id)
+    label = join((where, tag("br"), small(known.title or known.suite)))
     return [label, *cells, solved if group["complete"] else join((solved, tag("br"), small("partial")))]
 
 
-def _matrix_cell(run: str, condition: dict[str, Any], attempts: list[Attempt]) -> Safe:
-    links = [_mark(run, attempt) for attempt in attempts]
-    name = condition["state"]
-    return tag("div", parts.state(name), *links, class_=f"cell {name}", title=condition["reason"])
-
-
-def _mark(run: str, attempt: Attempt) -> Safe:
-    judged = attempt.judged
-    name = parts.outcome_state(judged["outcome"], judged["status"], judged["incident"])
-    label = f"{SIGNS[name]} {judged['code'] or ''} #{attempt.row.sequence}".replace("  ", " ")
-    scored = "scored" if judged["status"] == "scored" else "aside"
-    return tag("span", link(label, run=run, attempt=attempt.row.sequence), class_=f"mark {scored}")
-
-
-def _attempts(entry: Entry, attempts: list[Attempt], page: str | None) -> Safe:
-    pages = max(1, math.ceil(len(attempts) / PAGE))
-    number = min(int(page), pages) if page and page.isascii() and page.isdigit() and int(page) > 0 else 1
+def _attempts(entry: Entry, wanted: Wanted, listed: Listed) -> Block | Safe:
     head = ("Attempt", "Environment", "Condition", "Outcome", "Clause", "What the protocol makes of it", "Wall time")
-    shown = attempts[(number - 1) * PAGE : number * PAGE]
     blocks = [tag("h2", "Attempts"), _counts(entry)]
+    given = {name: value for name, value in vars(wanted).items() if value is not None}
+    if given:
+        words = ", ".join(f"{name} {value}" for name, value in given.items())
+        every = link("all of this run", run=entry.run.name)
+        blocks.append(tag("p", f"Only those with {words}: {listed.count}. See ", every, "."))
+    shown = listed.attempts
     if shown:
         caption = f"Attempts {shown[0].row.sequence} to {shown[-1].row.sequence}, in ledger order"
         blocks.append(table(caption, head, [_attempt_row(entry.run.name, item) for item in shown], kind="cards"))
+    pages = math.ceil(listed.count / PAGE)
     if pages > 1:
         steps = [
-            tag("li", tag("span", index, aria_current="page") if index == number else _step(entry, index))
+            tag("span", index, aria_current="page")
+            if index == listed.number
+            else link(index, run=entry.run.name, page=index, **given)
             for index in range(1, pages + 1)
         ]
-        blocks.append(tag("nav", tag("ol", *steps), class_="pages", aria_label="Pages of attempts"))
-    return join(blocks)
+        items = [tag("li", step) for step in steps]
+        blocks.append(tag("nav", tag("ol", *items), class_="pages", aria_label="Pages of attempts"))
+    return Block(join(blocks), _data(entry))
 
 
-def _step(entry: Entry, index: int) -> Safe:
-    return link(index, run=entry.run.name, page=index)
+def _data(entry: Entry) -> Data:
+    """Every attempt of the selection with what the protocol makes of it."""
+    columns = ("sequence", "environment_id", "condition", "outcome", "cause", "code", "incident", "status", "reason")
+    rows = [[row[name] for name in columns] for row in entry.report["attempts"]]
+    return data_of(f"attempts-{entry.run.name}", columns, rows)
 
 
 def _counts(entry: Entry) -> Safe:

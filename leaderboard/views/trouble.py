@@ -21,7 +21,9 @@ def empty() -> None:
 
 
 def unknown_run(name: str) -> None:
-    _page("No such run", tag("p", "This store has no run named ", code(name), "."), link("See all runs"))
+    _page(
+        "No such run", tag("p", "This store has no run named ", code(name), "."), link("See all runs", view="ranking")
+    )
 
 
 def unknown_attempt(run: str, attempt: str) -> None:
@@ -30,6 +32,11 @@ def unknown_attempt(run: str, attempt: str) -> None:
         tag("p", "Run ", code(run), " has no attempt with the sequence number ", code(attempt), "."),
         link("See its attempts", run=run),
     )
+
+
+def unknown_task(environment_id: str) -> None:
+    text = tag("p", "No run of this store plans the environment ", code(environment_id), ".")
+    _page("No such task", text, link("See the tasks", view="tasks"))
 
 
 def _words(error: AssayError) -> tuple[str, *tuple[Safe, ...]]:

@@ -1,0 +1,240 @@
+"""What a visitor can choose: settings, runs and filters by widgets that write into the address, so that every view has
+a link of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import streamlit as st
+
+from leaderboard import cached, episode_page, source, verify
+from leaderboard.blocks import page
+from leaderboard.draw import draw
+from leaderboard.episode import audit_of
+from leaderboard.markup import notice, tag
+from leaderboard.ranking import Standing
+from leaderboard.site import MOST_RUNS, Site
+from leaderboard.source import Entry, Unscored
+from leaderboard.views import audit, compare, failures, parts, protocol, run, submit, suites, tasks, trouble
+from leaderboard.views import ranking as ranking_view
+from runner.store.status import EVALUATED
+
+ALL = "all"
+DETAILED = 3  # runs of which every incident is listed
+AUDITED = 500  # runs whose folder is asked for a report
+
+
+def show_ranking(site: Site) -> None:
+    wanted = st.query_params.get("setting")
+    if wanted is not None and any(item.setting.id == wanted for item in site.standings):
+        chosen = [item for item in site.standings if item.setting.id == wanted]
+    else:
+        chosen = ranking_of(site)
+    number = st.query_params.get("page", "1")
+    draw(ranking_view.build(chosen, site.unscored, int(number) if number.isascii() and number.isdigit() else 1))
+
+
+def ranking_of(site: Site) -> list[Standing]:
+    """The standings that the filters leave. A filter with one value only is not shown."""
+    filters = ranking_view.FILTERS
+    options = {key: sorted({value(entry.setting) for entry in site.entries}) for key, (_, value) in filters.items()}
+    shown = [key for key, values in options.items() if len(values) > 1]
+    picked = {}
+    for key, column in zip(shown, st.columns(len(shown)) if shown else (), strict=True):
+        with column:
+            picked[key] = st.selectbox(filters[key][0], [ALL, *options[key]], key=key, bind="query-params")
+    return [
+        item
+        for item in site.standings
+        if all(value in (ALL, filters[key][1](item.setting)) for key, value in picked.items())
+    ]
+
+
+def show_suites(site: Site) -> None:
+    standing, entries = _runs(site, default=3)
+    if standing is not None:
+        draw(suites.build(standing, site.details(entries)))
+
+
+def show_tasks(site: Site) -> None:
+    standing = _setting(site)
+    if standing is None:
+        return
+    rows = {row.entry.run.name: row.entry for row in standing.rows}
+    labels = {ALL: "how many runs solve it"} | {name: parts.agent_name(entry) for name, entry in rows.items()}
+    name = _pick("Outcomes of", "runs", labels, ALL)
+    details = site.details([rows[name]]) if name in rows else []
+    query = st.query_params
+    draw(tasks.build(standing, details[0] if details else None, query.get("sort"), query.get("suite")))
+
+
+def show_task(site: Site, environment_id: str) -> None:
+    standings = [item for item in site.standings if _plans(item, environment_id)]
+    if not standings:
+        trouble.unknown_task(environment_id)
+        return
+    wanted = st.query_params.get("setting")
+    found = next((item for item in standings if item.setting.id == wanted), standings[0])
+    draw(tasks.build_task(found, environment_id))
+
+
+def show_failures(site: Site) -> None:
+    standing, entries = _runs(site, default=MOST_RUNS, every=True)
+    if standing is None:
+        return
+    aside = []
+    if len(entries) <= DETAILED:
+        for detail in site.details(entries):
+            incidents = [row for row in detail.entry.report["attempts"] if row["incident"] != "none"]
+            numbers = [row["sequence"] for row in incidents]
+            aside += [(detail.entry, item) for item in source.attempts_of(site.store, detail.entry, numbers)]
+    draw(failures.build(standing, entries, aside))
+
+
+def show_compare(site: Site) -> None:
+    standing, entries = _runs(site, default=2)
+    if standing is not None:
+        pairs = [cached.pair(site, entries[0], other) for other in entries[1:]]
+        draw(compare.build(standing, entries, pairs))
+
+
+def show_audit(site: Site) -> None:
+    made_here = [entry for entry in site.entries if entry.run.kind == EVALUATED][:AUDITED]
+    found = {entry.run.name: audit_of(site.store, entry.run) for entry in made_here}
+    draw(audit.build(site.entries, {name: report for name, report in found.items() if report is not None}))
+
+
+def show_protocol(site: Site | None) -> None:
+    draw(protocol.build())
+
+
+def show_submit(site: Site | None) -> None:
+    draw(submit.build())
+    st.html(tag("h2", "Check a bundle here"))
+    if not verify.available():
+        text = "This server has only the pages. Run `assay verify bundle.zip` where Assay is installed."
+        st.html(notice("Not on this server.", tag("p", text)))
+        return
+    given = st.file_uploader(
+        f"Drop a bundle of at most {verify.MOST_MB} MB: it is checked, shown to you alone, and never imported.",
+        type="zip",
+        max_upload_size=verify.MOST_MB,
+    )
+    if given is None:
+        return
+    try:
+        with st.spinner("Checking the bundle …"):
+            found = verify.verify(given.getvalue())
+    except verify.CannotVerify as error:
+        st.html(notice("The bundle could not be checked.", tag("p", str(error)), kind="bad"))
+        return
+    draw(submit.result(given.name, found), prefix="result")
+
+
+def show_run(site: Site, name: str, attempt: str | None) -> None:
+    found = next((item for item in site.found if name in (item.run.name, item.run.id)), None)
+    if found is None:
+        trouble.unknown_run(name)
+        return
+    detail = site.detail(found.run)
+    if isinstance(detail, Unscored):
+        draw(run.unscored(found.run.name, detail.why))
+        return
+    if attempt is not None:
+        episode_page.show(site, detail, attempt)
+        return
+    query = st.query_params
+    wanted = run.Wanted(query.get("task"), query.get("code"), query.get("clause"), query.get("status"))
+    numbers = [
+        row["sequence"]
+        for row in detail.entry.report["attempts"]
+        if wanted.takes(row, detail.clauses.get(row["sequence"]))
+    ]
+    number = run.number_of(query.get("page"), len(numbers))
+    shown = source.attempts_of(site.store, detail.entry, numbers[(number - 1) * run.PAGE : number * run.PAGE])
+    broken = cached.broken(site.store, found.run)
+    draw(run.build(detail, broken, wanted, run.Listed(shown, number, len(numbers))))
+
+
+def _setting(site: Site) -> Standing | None:
+    """The setting of the page, by a widget where there are several."""
+    standing = site.standing(st.query_params.get("setting"))
+    if standing is None:
+        draw(page("Assay", notice("No run of this store can be scored.", " See the ranking for the reasons.")))
+        return None
+    labels = {item.setting.id: f"{parts.setting_title(item.setting)}: {_count(item)}" for item in site.standings}
+    if len(labels) > 1:
+        chosen = _pick("Setting", "setting", labels, standing.setting.id)
+        standing = site.standing(chosen)
+    return standing
+
+
+def _runs(site: Site, default: int, *, every: bool = False) -> tuple[Standing | None, list[Entry]]:
+    """Setting and runs of the page. With ``every`` no choice means all runs that were not withdrawn."""
+    standing = _setting(site)
+    if standing is None:
+        return None, []
+    labels = {row.entry.run.name: f"{parts.agent_name(row.entry)} · {row.entry.run.name}" for row in standing.rows}
+    now = [name for name in dict.fromkeys(st.query_params.get_all("runs")) if name in labels][:MOST_RUNS]
+    if len(labels) > 1:
+        now = _pick_many("Runs", "runs", labels, now, "all runs" if every else "the first ones")
+    if every and not now:
+        rows = [row.entry for row in standing.rows if row not in standing.withdrawn]
+        return standing, rows or [row.entry for row in standing.rows]
+    return standing, site.chosen(standing, now, default)
+
+
+def _pick(label: str, name: str, labels: dict[str, str], now: str) -> str:
+    """One of ``labels`` by its key; the choice goes into the address as ``name``."""
+    options = list(labels)
+    given = st.query_params.get(name, now)
+    key = f"pick-{name}"
+
+    def keep() -> None:
+        if name == "setting":
+            st.query_params.pop("runs", None)
+        st.query_params[name] = st.session_state[key]
+
+    index = options.index(given) if given in labels else 0
+    chosen: str = st.selectbox(label, options, index=index, format_func=labels.__getitem__, key=key, on_change=keep)
+    return chosen
+
+
+def _pick_many(label: str, name: str, labels: dict[str, str], now: Sequence[str], none: str) -> list[str]:
+    key = f"pick-{name}-{len(labels)}"
+
+    def keep() -> None:
+        st.query_params[name] = st.session_state[key]
+
+    chosen: list[str] = st.multiselect(
+        label,
+        list(labels),
+        default=list(now),
+        format_func=labels.__getitem__,
+        key=key,
+        on_change=keep,
+        max_selections=MOST_RUNS,
+        placeholder=none,
+    )
+    return chosen
+
+
+def _plans(standing: Standing, environment_id: str) -> bool:
+    """Whether the runs of a standing plan an environment."""
+    return environment_id in standing.rows[0].entry.run.settings["environments"]
+
+
+def _count(standing: Standing) -> str:
+    return f"{len(standing.rows)} run{'s' * (len(standing.rows) != 1)}"
+
+
+SHOWN: dict[str, Callable[..., None]] = {
+    "ranking": show_ranking,
+    "suites": show_suites,
+    "tasks": show_tasks,
+    "compare": show_compare,
+    "failures": show_failures,
+    "audit": show_audit,
+    "submit": show_submit,
+    "protocol": show_protocol,
+}

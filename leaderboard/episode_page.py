@@ -1,0 +1,101 @@
+"""The page of one attempt: verdict, playback with a slider over simulated time, transcript, record."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+from PIL import Image
+
+from leaderboard import episode, source
+from leaderboard.blocks import page
+from leaderboard.draw import draw
+from leaderboard.episode import VIDEOS, Drawn, Stored
+from leaderboard.markup import notice, tag
+from leaderboard.site import Detail, Site
+from leaderboard.source import Attempt
+from leaderboard.views import episode as view
+from leaderboard.views import playback, transcript, trouble
+from manifests.records import AttemptRecord
+
+STEP = 0.1  # simulated seconds of the slider
+
+
+def show(site: Site, detail: Detail, sequence: str) -> None:
+    known = sequence.isascii() and sequence.isdigit()
+    found = source.attempts_of(site.store, detail.entry, [int(sequence)]) if known else []
+    run = detail.entry.run
+    if not found:
+        trouble.unknown_attempt(run.name, sequence)
+        return
+    (attempt,) = found
+    replay = episode.replay_of(site.store, run, attempt.row.sequence)
+    draw(view.verdict(detail.entry, attempt, replay), prefix="verdict")
+    if attempt.record is None:
+        return
+    stored = episode.read(site.store, run, attempt.record)
+    _playback(run.name, attempt.record, stored)
+    _transcript(run.name, attempt, stored)
+    draw(view.record_of(attempt.record), prefix="record")
+
+
+@st.fragment
+def _playback(run: str, record: AttemptRecord, stored: Stored) -> None:
+    """A move of the slider draws this part anew, and nothing else."""
+    st.html(tag("h2", "Playback"))
+    if stored.problems:
+        st.html(notice("Not every stored file can be used.", tag("ul", *map(_item, stored.problems)), kind="bad"))
+    end, now = playback.end_of(record, stored), None
+    if end >= STEP and stored.actions is not None and len(stored.actions):
+        end = round(end, 1)
+        asked = st.query_params.get("t", "")
+        start = min(float(asked), end) if asked.replace(".", "", 1).isdigit() and asked.isascii() else end
+        at = st.slider("Simulated time (s)", 0.0, end, start, STEP, key=f"time-{record.attempt}")
+        now = None if at >= end else at
+    if stored.videos:
+        _videos(stored.videos, now)
+    elif not stored.sheets:
+        st.html(playback.how_to_draw(run, record, stored))
+    for sheet in stored.sheets:
+        st.image(sheet.path.read_bytes(), caption="Key moments, drawn from the recorded states")
+    draw(page("Course", *playback.course(record, stored, now)), prefix="course")
+
+
+def _videos(videos: tuple[Drawn, ...], now: float | None) -> None:
+    """The video of one camera, at the instant of the slider."""
+    labels = [item.label for item in videos]
+    chosen = videos[0]
+    if len(videos) > 1:
+        label = st.segmented_control("Camera", labels, default=labels[0], required=True, key="camera")
+        chosen = videos[labels.index(label or labels[0])]
+    with st.spinner("Loading the video …"):
+        if chosen.path.suffix == ".webp" and now is not None:
+            st.image(_frame(chosen.path, now), caption=f"{chosen.label} at {now:.1f} s")
+        elif chosen.path.suffix == ".webp":
+            st.image(chosen.path.read_bytes(), caption=chosen.label)
+        else:
+            data = chosen.path.read_bytes()
+            st.video(data, format=VIDEOS[chosen.path.suffix], start_time=int(now or 0), alt=f"Episode, {chosen.label}")
+
+
+def _frame(path: Path, now: float) -> Image.Image:
+    """The frame of an animated picture at ``now`` seconds."""
+    with Image.open(path) as film:
+        passed, number = 0.0, 0
+        for number in range(getattr(film, "n_frames", 1)):
+            film.seek(number)
+            passed += film.info.get("duration", 100) / 1000
+            if passed > now:
+                break
+        return film.convert("RGB")
+
+
+def _transcript(run: str, attempt: Attempt, stored: Stored) -> None:
+    assert attempt.record is not None
+    part = st.query_params.get("part", "1")
+    number = int(part) if part.isascii() and part.isdigit() else 1
+    st.html(transcript.build(run, attempt.record, stored, number))
+
+
+def _item(text: str) -> str:
+    return tag("li", text)

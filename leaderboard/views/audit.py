@@ -1,0 +1,119 @@
+"""Audit: the reports that are stored, incidents and decisions by run, extra attempts, and how to run it again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from leaderboard.blocks import Block, Page, data_of, page
+from leaderboard.markup import Safe, badge, code, join, link, notice, small, table, tag
+from leaderboard.source import Entry
+from leaderboard.views import parts
+from runner.store.status import EVALUATED
+
+RUNS = 200  # lines of a table; the download has all
+STATUS = {"passed": ("✓", ""), "failed": ("✕", "warn"), "skipped": ("–", "")}
+
+
+def build(entries: Sequence[Entry], reports: Mapping[str, dict[str, Any]]) -> Page:
+    """``reports`` by run name: the documents of ``assay audit``."""
+    return page(
+        "Audit",
+        tag("h1", "Audit"),
+        tag(
+            "p",
+            "Do the recorded attempts give the published numbers, and did they happen as recorded? Whoever has the "
+            "records can ask again; an audit changes nothing.",
+            class_="lead",
+        ),
+        _how(entries),
+        _reports(entries, reports),
+        _incidents(entries),
+    )
+
+
+def command(run: str) -> Safe:
+    return tag("pre", code(Safe(f"assay audit {run} --replay all -o runs/{run}/rendered/audit")))
+
+
+def _how(entries: Sequence[Entry]) -> Safe:
+    name = next((entry.run.name for entry in entries if entry.run.kind == EVALUATED), "RUN")
+    what = (
+        ("chain", "hashes, sequence and signatures of the ledger"),
+        ("artifacts", "every file against the hash in its record"),
+        ("rescore", "every number again from the records alone"),
+        ("eligibility", "which attempts count, and why"),
+        ("replay", "stored actions again in fresh containers of the same image, states compared"),
+        ("rerun", "chosen conditions evaluated anew by the same agent (--rerun N); never scored"),
+    )
+    items = [tag("li", tag("strong", name), ": ", text) for name, text in what]
+    return join(
+        (
+            tag("h2", "Run it yourself"),
+            command(name),
+            tag("p", "This checks and writes the report to where this page finds it:"),
+            tag("ul", *items),
+            tag(
+                "p",
+                "Without the records: ask the submitter for the bundle, ",
+                code("assay verify bundle.zip"),
+                ", ",
+                code("assay import bundle.zip"),
+                ", then the same command.",
+            ),
+        )
+    )
+
+
+def _reports(entries: Sequence[Entry], reports: Mapping[str, dict[str, Any]]) -> Block | Safe:
+    title = tag("h2", "Latest reports")
+    if not reports:
+        return join((title, notice("No audit report is stored.", tag("p", "The command above writes one."))))
+    rows, plain = [], []
+    for entry in entries:
+        report = reports.get(entry.run.name)
+        if report is None:
+            continue
+        word = "passed" if report.get("passed") else "failed"
+        checks = [item for item in report.get("checks", ()) if isinstance(item, dict)]
+        ended = str(report.get("ended", ""))[:16].replace("T", " ")
+        said = [_check(item) for item in checks]
+        rows.append([link(entry.run.name, run=entry.run.name), _word(word), join(said, "<br>"), f"{ended} UTC"])
+        plain += [[entry.run.name, item.get("name"), item.get("status"), item.get("summary"), ended] for item in checks]
+    html = join((title, table("Reports", ("Run", "Result", "Checks", "Ended"), rows, kind="cards")))
+    return Block(html, data_of("audits", ("run", "check", "status", "summary", "ended"), plain))
+
+
+def _word(status: str) -> Safe:
+    sign, kind = STATUS.get(status, ("?", "warn"))
+    return badge(f"{sign} {status}", kind)
+
+
+def _check(item: dict[str, Any]) -> Safe:
+    return join((_word(str(item.get("status"))), " ", str(item.get("name")), " ", small(str(item.get("summary", "")))))
+
+
+def _incidents(entries: Sequence[Entry]) -> Block:
+    """Of every run with incidents, extra attempts or unknown causes."""
+    rows, plain = [], []
+    for entry in entries:
+        counts = entry.report["ledger"]
+        incidents = counts["incidents"]
+        numbers = [incidents["candidate"], incidents["confirmed"], incidents["rejected"], counts["extra"]]
+        numbers.append(len(counts["unknown_causes"]))
+        plain.append([entry.run.name, counts["attempts"], *numbers, counts["excluded_percent"]])
+        if any(numbers):
+            share = counts["excluded_percent"]
+            cells = [f"{number} of {counts['attempts']}" if number else "–" for number in numbers]
+            name = join((link(entry.run.name, run=entry.run.name), tag("br"), small(parts.agent_name(entry))))
+            rows.append([name, *cells, "–" if share is None else f"{share} %"])
+    head = ("Run", "Open", "Confirmed", "Rejected", "Extra attempts", "Unknown causes", "Excluded")
+    caption = f"Incidents and extra attempts, {min(len(rows), RUNS)} of {len(entries)} runs"
+    said = tag(
+        "p",
+        "An incident is a claimed infrastructure fault. Only the board's keys confirm one; a confirmed one takes no "
+        "opportunity, and above 10 % excluded attempts a run has no rank. Extra attempts are kept and never scored.",
+    )
+    shown = table(caption, head, rows[:RUNS], kind="cards") if rows else tag("p", "No run has any.")
+    columns = ("run", "attempts", "open", "confirmed", "rejected", "extra", "unknown_causes", "excluded_percent")
+    return Block(join((tag("h2", "Incidents and decisions"), said, shown)), data_of("incidents", columns, plain))

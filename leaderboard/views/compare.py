@@ -1,0 +1,151 @@
+"""Two or more runs of one setting against the first of them: paired differences, and the conditions that flipped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from leaderboard import charts
+from leaderboard.blocks import Block, Page, data_of, figure, page
+from leaderboard.charts import Dot, Line
+from leaderboard.markup import Safe, badge, hundredths, join, link, notice, small, table, tag
+from leaderboard.ranking import Standing
+from leaderboard.source import Entry
+from leaderboard.views import parts
+
+FLIPS = 200  # conditions listed of each kind; the download has all
+
+
+@dataclass(frozen=True)
+class Pair:
+    """``second`` against ``first``: the results of :mod:`scoring.compare` and :mod:`scoring.flips`."""
+
+    first: Entry
+    second: Entry
+    compared: dict[str, Any]
+    flips: dict[str, Any]
+
+
+def build(standing: Standing, entries: Sequence[Entry], pairs: Sequence[Pair]) -> Page:
+    title = (tag("h1", "Compare"), tag("p", parts.setting_title(standing.setting), class_="quiet"))
+    if len(standing.rows) < 2:
+        text = "Runs of different settings are never compared; a second run of this setting makes a comparison."
+        return page("Compare", *title, notice("This setting has one run.", tag("p", text)))
+    if not pairs:
+        return page("Compare", *title, notice("Choose two runs or more, at the top of the page."))
+    first = pairs[0].first
+    said = tag(
+        "p",
+        "Against ",
+        tag("strong", link(parts.agent_name(first), run=first.run.name)),
+        ", on the same conditions. The intervals resample whole tasks.",
+        class_="lead",
+    )
+    blocks: list[Block | Safe] = [*title, said]
+    for pair in pairs:
+        blocks += _pair(standing, pair)
+    return page("Compare", *blocks)
+
+
+def _pair(standing: Standing, pair: Pair) -> list[Block | Safe]:
+    compared, names = pair.compared, pair.compared["names"]
+    key = sorted(name for name in names if name.startswith("pass_at"))[-1]
+    name = f"{standing.setting.id}-{pair.first.run.name}-{pair.second.run.name}"
+    title = f"{parts.agent_name(pair.second)} minus {parts.agent_name(pair.first)}"
+    rows = [("All suites", compared["total"]), *compared["by_suite"].items()]
+    head = ("Tasks", *names.values())
+    body = [[tag("strong", label), *(_difference(found[metric]) for metric in names)] for label, found in rows]
+    html = join(
+        (
+            tag("h2", title, *(parts.marks(pair.second))),
+            table("Difference in points, with its 95 % interval", head, body, kind="cards figures"),
+        )
+    )
+    columns = ("tasks", "metric", "points", "lower", "upper", "tasks_better", "tasks_equal", "tasks_worse")
+    plain = [[label, metric, *_numbers(found[metric])] for label, found in rows for metric in names]
+    lines = [
+        Line(
+            label,
+            (Dot(found[key]["value"], *(found[key]["interval"] or [found[key]["value"]] * 2)),),
+            _points(found[key]),
+        )
+        for label, found in rows
+        if found[key] is not None
+    ]
+    blocks: list[Block | Safe] = [Block(html, data_of(f"differences-{name}", columns, plain))]
+    if lines:
+        alt = f"{names[key]}: {title}, points with 95 % intervals: " + "; ".join(f"{i.label} {i.note}" for i in lines)
+        blocks.append(figure(charts.differences(f"difference-{name}", alt, lines), f"{names[key]}, {title}, in points"))
+    return [*blocks, _flips(pair, names[key], name)]
+
+
+def _difference(found: dict[str, Any] | None) -> Safe:
+    if found is None:
+        return join(("undefined", tag("br"), small("one of the runs is partial here")))
+    interval = found["interval"]
+    sure = badge("apart from 0") if interval and (interval[0] > 0 or interval[1] < 0) else Safe("")
+    words = f"95 %: {hundredths(interval[0])} to {hundredths(interval[1])}" if interval else "no interval: one task"
+    tasks = f"tasks: {found['tasks_better']} better, {found['tasks_equal']} equal, {found['tasks_worse']} worse"
+    return join(
+        (tag("span", _points(found), class_="pair"), " ", sure, tag("br"), small(words), tag("br"), small(tasks))
+    )
+
+
+def _points(found: dict[str, Any]) -> str:
+    text = str(found["points"])
+    return text if text.startswith(("-", "+")) else f"+{text}"
+
+
+def _numbers(found: dict[str, Any] | None) -> list[Any]:
+    if found is None:
+        return [None] * 6
+    low, high = found["interval"] or (None, None)
+    counts = [found["tasks_better"], found["tasks_equal"], found["tasks_worse"]]
+    return [float(found["points"]), low, high, *counts]
+
+
+def _flips(pair: Pair, metric: str, name: str) -> Block:
+    found = pair.flips
+    gained, lost = found["gained"], found["lost"]
+    p_value = found["p_value"]
+    test = "no condition differs" if p_value is None else f"McNemar, exact, two-sided: p = {_p(p_value)}"
+    head = (metric, f"{parts.agent_name(pair.second)} solves", "does not")
+    rows = [
+        [f"{parts.agent_name(pair.first)} solves", found["both"], len(lost)],
+        ["does not", len(gained), found["neither"]],
+    ]
+    note = (
+        f"{test}; {found['undecided']} of {found['planned']} conditions are open in one of the runs. The test takes "
+        "conditions as independent, which those of one task are not: trust the interval above."
+    )
+    lists = [
+        _list(f"Gained: only {parts.agent_name(pair.second)} solves them", gained, pair),
+        _list(f"Lost: only {parts.agent_name(pair.first)} solves them", lost, pair),
+    ]
+    html = join(
+        (
+            tag("h3", "Conditions that flipped"),
+            table("Conditions by who solves them", head, rows),
+            tag("p", note),
+            *lists,
+        )
+    )
+    columns = ("change", "environment_id", "condition")
+    plain = [["gained", *place] for place in gained] + [["lost", *place] for place in lost]
+    return Block(html, data_of(f"flips-{name}", columns, plain))
+
+
+def _list(title: str, places: list[list[Any]], pair: Pair) -> Safe:
+    if not places:
+        return Safe("")
+    items = [
+        tag("li", link(f"{environment} c{condition}", task=environment, setting=pair.first.setting.id))
+        for environment, condition in places[:FLIPS]
+    ]
+    more = f", the first {FLIPS}" if len(places) > FLIPS else ""
+    return tag("details", tag("summary", f"{title} ({len(places)}{more})"), tag("ul", *items, class_="columns"))
+
+
+def _p(value: float) -> str:
+    return f"{value:.3f}" if value >= 0.001 else f"{value:.1e}"

@@ -1,0 +1,128 @@
+"""The front page: who leads, how sure that is, where it is won and lost, on one screen."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from leaderboard.blocks import Block, Page, page
+from leaderboard.markup import Safe, code, join, link, moment, small, tag
+from leaderboard.ranking import Standing, pass_keys
+from leaderboard.site import Site
+from leaderboard.source import Entry
+from leaderboard.tally import tally
+from leaderboard.views import parts, ranking
+from leaderboard.words import EVALUATE
+from manifests.load import load
+
+BEST = 6  # runs in the figure
+
+
+def build(site: Site) -> Page:
+    standing = site.standings[0] if site.standings else None
+    blocks: list[Block | Safe] = [_header(site)]
+    if standing is None:
+        blocks.append(tag("p", "No run of this store can be scored: ", link("see why", view="ranking"), "."))
+        return page("Overview", *blocks)
+    setting = standing.setting
+    blocks.append(
+        tag(
+            "section",
+            tag("p", *ranking.lead(standing), class_="lead"),
+            tag("p", parts.setting_title(setting), " · ", link("all settings", view="ranking"), class_="quiet"),
+        )
+    )
+    blocks.append(ranking.intervals(standing, BEST))
+    cards = [_suites(standing), _tasks(standing), _failures(standing), _start(site)]
+    blocks.append(tag("div", *cards, class_="tiles"))
+    return page("Overview", *blocks)
+
+
+def _header(site: Site) -> Safe:
+    newest = max((entry.updated_at for entry in site.entries if entry.updated_at), default=None)
+    counts = f"{len(site.found)} run{'s' * (len(site.found) != 1)} in {len(site.standings)} settings"
+    return tag(
+        "header",
+        tag("h1", "Assay leaderboard"),
+        tag(
+            "p",
+            "Foundation models drive simulated robots: each attempt starts fresh, is judged by an evaluator out of the "
+            "agent's reach, and can be replayed. ",
+            small(f"{counts}; last attempt {moment(newest)}."),
+        ),
+    )
+
+
+def _tile(title: Any, where: Safe, *content: Any) -> Safe:
+    return tag("section", tag("h2", title), *content, tag("p", where, class_="more"), class_="tile")
+
+
+def _best(standing: Standing) -> Entry:
+    return standing.rows[0].entry
+
+
+def _suites(standing: Standing) -> Safe:
+    """The rates of the first run by suite."""
+    entry = _best(standing)
+    key = pass_keys(entry.report)[0]
+    items = []
+    for row in entry.report["by"]["suite"]:
+        metric = row["metrics"][key]
+        value = metric["balanced"]["value"]
+        bar = tag("span", class_="fill", style=f"width:{100 * (value or 0):.1f}%")
+        count = f"{metric['successes']} of {metric['planned']}"
+        figures = tag("span", f"{parts.percent_cell(metric)} % ", small(count), class_="number")
+        items.append(tag("li", tag("span", row["label"]), figures, tag("span", bar, class_="meter"), class_="measure"))
+    name = f"{entry.report['names'][key]} of {parts.agent_name(entry)}, by suite"
+    more = link("Suites and types", view="suites", setting=standing.setting.id)
+    return _tile("Where it is won", more, tag("p", name, class_="quiet"), tag("ul", *items, class_="measures"))
+
+
+def _tasks(standing: Standing) -> Safe:
+    """How many tasks are solved by nobody, by some, by all."""
+    runs = [row.entry for row in standing.rows if row not in standing.withdrawn]
+    if not runs:
+        return _tile("Tasks", link("Tasks", view="tasks"), tag("p", "Every run of this setting was withdrawn."))
+    found = tally(runs)
+    nobody, count = int((found.solvers == 0).sum()), len(found.tasks)
+    hard = int((found.everywhere == 0).sum())
+    words = "the only run" if found.runs == 1 else f"any of the {found.runs} runs"
+    more = link("Task by condition", view="tasks", setting=standing.setting.id)
+    return _tile(
+        "What nobody solves",
+        more,
+        tag(
+            "p",
+            tag("strong", f"{nobody} of {count}", class_="figure"),
+            f" tasks are solved under no condition by {words}.",
+        ),
+        tag("p", tag("strong", f"{hard} of {count}", class_="figure"), " are solved under every condition by none."),
+    )
+
+
+def _failures(standing: Standing) -> Safe:
+    """The most frequent codes of the first run."""
+    entry = _best(standing)
+    counts: Counter[str] = Counter()
+    for _, failure, _, count in entry.failures:
+        counts[failure] += count
+    total, texts = sum(counts.values()), load().codes
+    items = [
+        tag("li", code(name), f" {count} of {total} ", small(texts.get(name, "no table has this code").split(":")[0]))
+        for name, count in counts.most_common(3)
+    ]
+    more = link("Failures and exclusions", view="failures", setting=standing.setting.id)
+    said = tag("ul", *items) if items else tag("p", "No scored failure.")
+    about = tag("p", f"Scored failures of {parts.agent_name(entry)}, by code", class_="quiet")
+    see = tag("p", link("Every attempt of this run", run=entry.run.name), ": verdict, clause, playback.")
+    return _tile("Why it fails", more, about, said, see)
+
+
+def _start(site: Site) -> Safe:
+    return _tile(
+        "Take part",
+        join((link("How to evaluate and submit", view="submit"), " · ", link("the rules", view="protocol"))),
+        tag("p", "One command runs an agent in fresh containers and scores it:"),
+        tag("pre", code(Safe(EVALUATE))),
+        tag("p", "Anybody can check a published run: ", link("audit", view="audit"), "."),
+    )
