@@ -13,7 +13,7 @@ from images.mujoco import panda
 from images.mujoco.launcher import geometry as g
 from images.mujoco.launcher import look, mechanism
 from images.mujoco.launcher.elements import Builder
-from images.mujoco.launcher.kinds import MATERIALS
+from images.mujoco.launcher.kinds import FREE, MATERIALS
 from images.mujoco.launcher.mechanism import Realized
 from images.mujoco.launcher.scene import Scene, SceneError, projectile, projectile_names
 from images.mujoco.launcher.shapes import Built
@@ -174,7 +174,8 @@ def _let_rest(model: Any, scene: Scene, built: dict[str, Built]) -> None:
     and bouncing bodies fall asleep at a higher speed than anything else; ``dof_length`` is what MuJoCo multiplies a
     speed by before it compares it with the limit."""
     for element in built.values():
-        bouncing = MATERIALS[scene.element(element.name).material].restitution > 0
+        kind = scene.element(element.name)
+        bouncing = isinstance(kind, FREE) and MATERIALS[kind.material].restitution > 0  # what swings turns back slowly
         for name in (*element.shards, *(element.bodies if bouncing else ())):
             body = model.body(name)
             first, count = int(body.dofadr[0]), int(body.dofnum[0])

@@ -12,6 +12,7 @@ from images.mujoco.launcher.kinds import MATERIALS
 
 Array = np.ndarray
 GAP = 2e-5  # m: free bodies start this far above what carries them, so that nothing starts in penetration
+BOUNCE = 500.0  # rad/s: frequency of the contact of a bouncing material
 LOOK = 'contype="0" conaffinity="0" mass="0"'  # of a geom that is only seen
 
 
@@ -54,11 +55,14 @@ def height_of(half: Array, rotation: Array) -> float:
 
 
 def surface(material: str) -> str:
-    """Friction and restitution; a bouncing material decides the contact alone (MuJoCo's priority)."""
+    """Friction and restitution; a bouncing material decides the contact alone (MuJoCo's priority).
+
+    A bounce is half a swing of a damped spring. Its frequency is low enough for the swing to last several steps of the
+    physics, or else it would depend on when within a step two bodies meet."""
     m = MATERIALS[material]
     friction = f'friction="{m.friction} .005 .0005" condim="6" conaffinity="33"'
     if m.restitution == 0:
         return friction
     log = math.log(m.restitution)
     ratio = -log / math.sqrt(math.pi**2 + log * log)
-    return f'{friction} priority="1" solref=".006 {ratio:.4f}"'
+    return f'{friction} priority="1" solref="{1 / (BOUNCE * ratio):.5f} {ratio:.4f}"'
