@@ -13,10 +13,12 @@ from rich.text import Text
 from runner.report_rows import COUNTS, INTERVALS, RARE, exact, metrics, sections
 from runner.store.status import EVALUATED, IMPORTED
 from runner.terminal import printable
-from runner.words import count
+from runner.words import count, fitting
 
+LEGEND = "✓ success (✓2: at the second attempt)  ✗ failure  ? open candidate  ! invalid  · missing"
 MAX_ROWS = 40  # environments in the outcome table; more are counted in one line
 CELLS = {"success": ("✓", "green"), "failure": ("✗", "red"), "candidate": ("?", "yellow"), "invalid": ("!", "yellow")}
+ROOMY = 100  # columns from which there is room between those of a table
 WIDE = 140  # columns that a breakdown with intervals wants
 
 
@@ -79,7 +81,7 @@ def _outcomes(console: Console, result: dict[str, Any]) -> None:
     if untouched:
         said = f"{count(untouched, 'environment')} without an attempt: the conditions are missing"
         console.print(said, highlight=False)
-    console.print("[dim]✓ success (✓2: at the second attempt)  ✗ failure  ? open candidate  ! invalid  · missing[/dim]")
+    console.print(f"[dim]{LEGEND}[/dim]", highlight=False)
 
 
 def _cell(environment_id: str, row: dict[str, Any], codes: dict[tuple[str, int], list[str]]) -> Text:
@@ -148,24 +150,36 @@ def _breakdowns(console: Console, result: dict[str, Any], by: Sequence[str]) -> 
     """A table for each dimension; the columns of what is open only where something is."""
     intervals = console.width >= WIDE
     for dimension, found in sections(result, by):
-        if dimension == "total":
-            continue
-        counts = [name for name in COUNTS if name not in RARE or any(row[name] for row in found)]
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-        for index, name in enumerate([dimension, *counts, *result["names"].values()]):
-            justify: Literal["left", "right"] = "right" if index else "left"
-            table.add_column(name, justify=justify, no_wrap=not index, min_width=_longest(found) if not index else None)
-        for row in found:
-            numbers = [str(row[name]) for name in counts]
-            table.add_row(escape(row["label"]), *numbers, *metrics(result, row, intervals=intervals))
-        console.print()
-        console.print(table)
+        if dimension != "total":
+            console.print()
+            console.print(_breakdown(result, dimension, found, console.width, intervals))
     if by and intervals:
         console.print(f"[dim]in brackets {INTERVALS}[/dim]", highlight=False)
 
 
-def _longest(found: Sequence[dict[str, Any]]) -> int:
-    return max(len(row["label"]) for row in found)
+def _breakdown(
+    result: dict[str, Any], dimension: str, found: list[dict[str, Any]], room: int, intervals: bool
+) -> Table:
+    """Counts that say nothing, and metrics that no row has, have no column; a narrow terminal has fewer."""
+    lines = []
+    for row in found:
+        counts = {name: str(row[name]) for name in COUNTS}
+        rates = dict(zip(result["names"].values(), metrics(result, row, intervals=intervals), strict=True))
+        lines.append({dimension: row["label"], **counts, **rates})
+    silent = {name for name in RARE if not any(row[name] for row in found)}
+    if all(row["scored"] == row["planned"] for row in found):
+        silent.add("scored")
+    names = [name for name in lines[0] if name not in silent and any(line[name] for line in lines)]
+    widths = {name: max(len(name), *(len(line[name]) for line in lines)) for name in names}
+    gap = 2 if room >= ROOMY else 1
+    table = Table(box=None, pad_edge=False, padding=(0, gap, 0, 0))
+    shown = fitting(widths, room, ("failures", "scored", *RARE, "successes"), gap)
+    for name in shown:
+        justify: Literal["left", "right"] = "left" if name == dimension else "right"
+        table.add_column(name, justify=justify, overflow="fold", min_width=widths[name] if name == dimension else None)
+    for line in lines:
+        table.add_row(*(escape(line[name]) for name in shown))
+    return table
 
 
 def _failures(console: Console, result: dict[str, Any]) -> None:
@@ -211,7 +225,7 @@ def _where(console: Console, run: dict[str, Any]) -> None:
         official = "official" if run["official"] else f"not official (runtime {run['runtime']})"
         console.print(f"\n{official}; records in {run['records']}", highlight=False, soft_wrap=True)
     else:
-        console.print(f"\nnot official ({run['kind']}); there are no records, only what the file said")
+        console.print(f"\nnot official ({run['kind']}); there are no records, only what the file said", highlight=False)
 
 
 def _percent(rate: dict[str, Any]) -> str:

@@ -74,15 +74,15 @@ def metric(found: dict[str, Any], intervals: bool) -> str:
     if not intervals or not (balanced["exact_bound"] or balanced["interval"]):
         return str(balanced["percent"])
     if balanced["exact_bound"]:
-        return f"{balanced['percent']} ({exact(balanced, '≥ ', '≤ ')})"
+        return f"{balanced['percent']} ({exact(balanced)})"
     low, high = map(_percent, balanced["interval"])
     return f"{balanced['percent']} ({low}–{high})"
 
 
-def exact(balanced: dict[str, Any], least: str = "at least ", most: str = "at most ") -> str:
-    """The exact bound in words: ``at least 36.84``."""
+def exact(balanced: dict[str, Any]) -> str:
+    """The exact bound: ``≥ 36.84`` or ``≤ 63.16``."""
     low, high = balanced["exact_bound"]
-    return f"{least}{_percent(low)}" if high == 1 else f"{most}{_percent(high)}"
+    return f"≥ {_percent(low)}" if high == 1 else f"≤ {_percent(high)}"
 
 
 def _percent(value: float | None) -> str:

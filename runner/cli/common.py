@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
@@ -36,10 +37,14 @@ PIPE_WIDTH = 240  # columns where no terminal says how wide it is: no name is cu
 
 def console(*, error: bool = False) -> Console:
     """Colours and live tables only in a terminal; on a pipe no line is cut, and none ends in blanks."""
+    from rich.console import ConsoleDimensions
+
     from runner.terminal import Terminal
 
     plain = Terminal(stderr=error)
     if plain.is_terminal:
+        if plain.is_dumb_terminal:  # rich takes it for 80 columns whatever it has
+            plain.size = ConsoleDimensions(*shutil.get_terminal_size())
         return plain
     return Terminal(file=cast("TextIO", _Trimmed(sys.stderr if error else sys.stdout)), width=PIPE_WIDTH)
 

@@ -9,13 +9,15 @@ import click
 
 from runner.errors import BadInput
 from runner.terminal import echo, echo_json, printable
+from runner.words import fitting
 
 if TYPE_CHECKING:
     from runner.store.store import Run, Store
     from runner.submission.received import Received
 
 LONGEST = 1000  # characters of a reason
-COUNTS_WIDTH = 90  # columns of a terminal that the other columns of the table want
+COLUMNS = ("name", "created (UTC)", "kind", "attempts", "success", "failure", "invalid", "open")
+LESS = ("created (UTC)", "kind")  # what a narrow terminal goes without
 KEY_DIGITS = 12  # of a public key in the table; --json has all
 
 
@@ -26,7 +28,7 @@ def command(context: click.Context, as_json: bool) -> None:
     """List the runs in the store, newest first."""
     if context.invoked_subcommand is not None:
         return
-    from runner.cli.common import console, open_store
+    from runner.cli.common import open_store
     from runner.submission.received import received
 
     store = open_store()
@@ -38,24 +40,36 @@ def command(context: click.Context, as_json: bool) -> None:
     if not found:
         echo(f"no runs in {store.database.label}")
         return
+    _show([{**row, "created (UTC)": row["created_at"][:19].replace("T", " "), "kind": _kind(row)} for row in found])
+
+
+def _show(found: list[dict[str, Any]]) -> None:
+    """The table. The name is what one copies from here, and the kind what must be known: neither is ever cut."""
     from rich.table import Table
 
-    table = Table(box=None, pad_edge=False)
-    columns: tuple[str, ...] = ("name", "created_at", "kind", "attempts", "success", "failure", "invalid", "open")
-    left = ("name", "created_at", "kind")
-    out = console()
-    longest = max(len(row["name"]) for row in found)
-    if out.width < longest + COUNTS_WIDTH:  # the name is what one copies from here: it is never cut
-        columns = tuple(name for name in columns if name not in ("created_at", "kind"))
-    for name in columns:
-        justify: Literal["left", "right"] = "left" if name in left else "right"
-        table.add_column(name, justify=justify, no_wrap=True, min_width=longest if name == "name" else None)
+    from runner.cli.common import console
+
+    out, table = console(), Table(box=None, pad_edge=False)
+    widths = {name: max(len(name), *(len(str(row[name])) for row in found)) for name in COLUMNS}
+    shown = fitting(widths, out.width, LESS)
+    for name in shown:
+        justify: Literal["left", "right"] = "left" if name in COLUMNS[:3] else "right"
+        table.add_column(name, justify=justify, no_wrap=True, min_width=widths[name])
     for row in found:
-        kind = "withdrawn" if row["withdrawn"] else row["kind"]
-        if row["submitter"] and not row["withdrawn"]:
-            kind = f"submitted by {printable(row['submitter']['name'] or 'key')} {row['submitter']['key'][:KEY_DIGITS]}"
-        table.add_row(*(str({**row, "kind": kind}[name]) for name in columns))
+        table.add_row(*(str(row[name]) for name in shown))
     out.print(table)
+    if "kind" not in shown:
+        for row in found:
+            if row["kind"] != "evaluated":
+                out.print(f"{row['name']}: {row['kind']}", highlight=False, soft_wrap=True)
+
+
+def _kind(row: dict[str, Any]) -> str:
+    if row["withdrawn"]:
+        return "withdrawn"
+    if row["submitter"]:
+        return f"submitted by {printable(row['submitter']['name'] or 'key')} {row['submitter']['key'][:KEY_DIGITS]}"
+    return str(row["kind"])
 
 
 @command.command("withdraw")

@@ -7,8 +7,9 @@ from typing import Any
 import click
 
 from runner.terminal import echo, echo_json
+from runner.words import count, fitting
 
-COLUMNS = ("environment", "index", "split", "here")
+READABLE = 40  # columns of a title that the others make room for
 
 
 @click.group("tasks", invoke_without_command=True)
@@ -26,24 +27,39 @@ def command(context: click.Context, subset: str, patterns: str | None, as_json: 
     if as_json:
         echo_json(found)
         return
+    _show(found)
+
+
+def _show(found: list[dict[str, Any]]) -> None:
+    """The table. An id is never cut; a narrow terminal goes without split and index so that titles can be read."""
     from rich.table import Table
 
     from runner.cli.common import console
 
-    table = Table(box=None, pad_edge=False)
-    out = console()
-    cells = [(row["id"], row["index"] or "–", row["split"] or "–", _here(row)) for row in found]
-    widths = [max(map(len, (name, *column))) for name, column in zip(COLUMNS, zip(*cells, strict=True), strict=True)]
-    for name, width in zip(COLUMNS, widths, strict=True):
-        table.add_column(name, no_wrap=True, min_width=width)
-    table.add_column("title", overflow="ellipsis", no_wrap=True, max_width=max(8, out.width - sum(widths) - 2 * 4))
-    for row, first in zip(found, cells, strict=True):
-        table.add_row(*first, row["title"] or row["objective"] or "–")
+    out, table = console(), Table(box=None, pad_edge=False)
+    cells = [
+        {
+            "environment": row["id"],
+            "index": row["index"] or "–",
+            "split": row["split"] or "–",
+            "here": _here(row),
+            "title": row["title"] or row["objective"] or "–",
+        }
+        for row in found
+    ]
+    widths = {name: max(len(name), *(len(row[name]) for row in cells)) for name in cells[0]}
+    title = min(widths["title"], READABLE)
+    shown = fitting({**widths, "title": title}, out.width, ("split", "index"))
+    for name in shown[:-1]:
+        table.add_column(name, no_wrap=True, min_width=widths[name])
+    room = out.width - sum(widths[name] + 2 for name in shown[:-1])
+    table.add_column("title", overflow="fold", max_width=max(room, len("title")))
+    for row in cells:
+        table.add_row(*(row[name] for name in shown))
     out.print(table)
     here = sum(any(engine["implemented"] for engine in row["engines"].values()) for row in found)
-    out.print(
-        f"{len(found)} environments, {here} of them run here; `assay tasks show ID` explains one", highlight=False
-    )
+    said = f"{count(len(found), 'environment')}, {here} of them run here; `assay tasks show ID` explains one"
+    out.print(said, highlight=False, soft_wrap=True)
 
 
 @command.command("show")
