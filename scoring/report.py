@@ -43,9 +43,15 @@ def score(
 
 
 def report(
-    judged: Eligibility, *, by: Sequence[str] = BREAKDOWNS, seed: int = 0, resamples: int = RESAMPLES
+    judged: Eligibility,
+    *,
+    by: Sequence[str] = BREAKDOWNS,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+    listing: bool = True,
 ) -> dict[str, Any]:
-    """The same from a ledger that is judged already."""
+    """The same from a ledger that is judged already. Without ``listing`` the lists of groups and attempts, which take
+    most of the time, are empty."""
     selection, rules = judged.selection, judged.rules
     total = rows.row(judged, selection.name, np.ones(judged.layout.slots, dtype=bool), seed, resamples)
     reasons = _not_rankable(judged, total)
@@ -71,8 +77,8 @@ def report(
         "total": total,
         "by": {name: [rows.row(judged, *part, seed, resamples) for part in rows.parts(judged, name)] for name in by},
         "codes_by_suite": {label: metrics.failure_codes(judged, slots) for label, slots in rows.parts(judged, "suite")},
-        "groups": details.groups(judged),
-        "attempts": details.attempts(judged),
+        "groups": details.groups(judged) if listing else [],
+        "attempts": details.attempts(judged) if listing else [],
     }
 
 
