@@ -15,14 +15,12 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import func
-from sqlalchemy.orm import aliased
 from sqlmodel import col, select
 
 from leaderboard.facts import Received
@@ -58,7 +56,7 @@ class Board:
             fresh: dict[str, tuple[Head, Entry | Unscored]] = {}
             for number, (key, run) in enumerate(_runs(store, due).items()):
                 say(number, len(due))
-                fresh[key] = heads[key], _small(read_entry(store, run))
+                fresh[key] = heads[key], read_entry(store, run, listing=False)
             self._save(store, fresh)
             self._found = {key: (self._found | fresh)[key] for key in heads if key in self._found or key in fresh}
             return [found for _, found in self._found.values()]
@@ -107,13 +105,11 @@ def place_of(store: Store) -> Path:
 
 def _heads(store: Store) -> dict[str, Head]:
     """Run id to the head of its ledger, newest run first. One seek per run: the entries are not read."""
-    last = aliased(EntryRow)
-    inner = select(func.max(last.sequence)).where(col(last.run_id) == RunRow.id).correlate(RunRow).scalar_subquery()
-    query = (
-        select(RunRow.id, EntryRow.sequence, EntryRow.hash)
-        .join(EntryRow, (col(EntryRow.run_id) == RunRow.id) & (col(EntryRow.sequence) == inner))
-        .order_by(col(RunRow.created_at).desc())
-    )
+    mine = select(EntryRow.sequence, EntryRow.hash).where(EntryRow.run_id == RunRow.id)
+    newest = mine.order_by(col(EntryRow.sequence).desc()).limit(1).correlate(RunRow)
+    length = newest.with_only_columns(col(EntryRow.sequence)).scalar_subquery()
+    head = newest.with_only_columns(col(EntryRow.hash)).scalar_subquery()
+    query = select(RunRow.id, length, head).order_by(col(RunRow.created_at).desc())
     with store.database.read() as session:
         return {key: (length, head) for key, length, head in session.exec(query)}
 
@@ -126,13 +122,6 @@ def _runs(store: Store, keys: list[str]) -> dict[str, Run]:
     if len(keys) > 20:
         return {run.id: run for run in store.runs() if run.id in wanted}
     return {run.id: run for run in map(store.find_run, keys) if run is not None}
-
-
-def _small(found: Entry | Unscored) -> Entry | Unscored:
-    """Without the list of groups and attempts, which are most of it and are read again for a page that shows them."""
-    if isinstance(found, Unscored):
-        return found
-    return replace(found, report={**found.report, "groups": [], "attempts": []})
 
 
 def _written(found: Entry | Unscored) -> str:

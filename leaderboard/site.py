@@ -70,11 +70,10 @@ def read_detail(store: Store, run: Run) -> Detail | Unscored:
     if isinstance(entry, Unscored):
         return entry
     inside = [row["label"] for row in entry.report["by"]["subset"]]
-    subsets = {name: report(judged(store, entry, name), by=("suite",)) for name in inside}
-    slim = {name: {**found, "groups": [], "attempts": []} for name, found in subsets.items()}
+    subsets = {name: report(judged(store, entry, name), by=("suite",), listing=False) for name in inside}
     facts = facts_of(store, run, load())
     clauses = {item.attempt.sequence: item.record.clause for item in facts if item.record and item.record.clause}
-    return Detail(entry, slim, clauses)
+    return Detail(entry, subsets, clauses)
 
 
 def _weight(standing: Standing) -> tuple[int, int, int]:

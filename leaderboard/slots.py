@@ -5,31 +5,25 @@ A success has the number of the valid attempt that made it: ``1``, ``2`` ... up 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+import numpy as np
+
+from scoring.eligibility import STATES, Eligibility
+from scoring.window import State
 
 SIGN = {"failure": "f", "candidate": "c", "invalid": "i", "missing": "m"}
 STATE = {sign: name for name, sign in SIGN.items()}
 
 
-def signs(groups: Iterable[dict[str, Any]]) -> str:
-    """From the groups of a report: their conditions in order."""
-    return "".join(_sign(condition) for group in groups for condition in group["conditions"])
+def signs(judged: Eligibility) -> str:
+    """One for each slot of the layout."""
+    first = (judged.window.known == 1).argmax(axis=1) + 1  # of a success: the smallest k that holds it
+    states = np.array([STATES[int(state)] for state in judged.window.state])
+    return "".join(
+        str(number) if state == STATES[State.SUCCESS] else SIGN[state]
+        for number, state in zip(first.tolist(), states.tolist(), strict=True)
+    )
 
 
 def state(sign: str) -> str:
     """``success``, ``failure``, ``candidate``, ``invalid`` or ``missing``."""
     return "success" if sign.isdigit() else STATE[sign]
-
-
-def within(sign: str, k: int) -> bool | None:
-    """Success within ``k`` valid attempts; None while it is not known."""
-    if sign.isdigit():
-        return int(sign) <= k
-    return False if sign == SIGN["failure"] else None
-
-
-def _sign(condition: dict[str, Any]) -> str:
-    if condition["state"] != "success":
-        return SIGN[condition["state"]]
-    return min((k for k, known in condition["within"].items() if known == 1), key=int)

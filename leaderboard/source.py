@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+import numpy as np
 from sqlmodel import col, select
 
 from leaderboard import slots
@@ -21,12 +22,13 @@ from runner.store.status import EVALUATED, SCORING, not_rankable, stale
 from runner.store.store import Run, Store
 from runner.store.tables import AttemptRow
 from runner.store.text import digest
-from scoring.eligibility import Eligibility, assess
+from scoring.eligibility import Eligibility, assess, binding
 from scoring.ledger import LedgerError
 from scoring.plan import selection_of
-from scoring.report import score
+from scoring.report import report
 from scoring.rules import Rules
 from scoring.selection import Selection
+from scoring.window import Kind, Status
 
 
 @dataclass(frozen=True)
@@ -118,10 +120,10 @@ def setting_of(settings: dict[str, Any]) -> Setting:
     )
 
 
-def read_entry(store: Store, run: Run, by: tuple[str, ...] = ("suite",)) -> Entry | Unscored:
-    """A run with its score and the breakdowns ``by``."""
+def read_entry(store: Store, run: Run, by: tuple[str, ...] = ("suite",), *, listing: bool = True) -> Entry | Unscored:
+    """A run with its score and the breakdowns ``by``; without ``listing`` without groups and attempts."""
     try:
-        return _entry(run, facts_of(store, run, load()), received(store, run), by)
+        return _entry(run, facts_of(store, run, load()), received(store, run), by, listing)
     except KeyError as error:
         return Unscored(run, f"its settings have no field {error}")
     except (ManifestError, LedgerError, ValueError, TypeError) as error:
@@ -141,14 +143,15 @@ def judged(store: Store, entry: Entry, subset: str | None = None) -> Eligibility
     return assess(attempts, selection, Rules(load(), entry.setting.protocol))
 
 
-def _entry(run: Run, facts: list[Facts], signer: Received | None, by: tuple[str, ...]) -> Entry:
+def _entry(run: Run, facts: list[Facts], signer: Received | None, by: tuple[str, ...], listing: bool) -> Entry:
     setting = setting_of(run.settings)
     selection = selection_for(setting, run)
-    report = score([item.attempt for item in facts], selection, Rules(load(), setting.protocol), by=by)
+    found = assess([item.attempt for item in facts], selection, Rules(load(), setting.protocol))
+    scores = report(found, by=by, listing=listing)
     agent = run.settings["agent"]
     records = [item.record for item in facts if item.record is not None]
     older = _stale(run, records)
-    reasons = not_rankable(run.settings, run.withdrawn, older) + report["not_rankable"]
+    reasons = not_rankable(run.settings, run.withdrawn, older) + scores["not_rankable"]
     prices = [record.cost_usd for record in records]
     known = [price for price in prices if price is not None]
     return Entry(
@@ -161,10 +164,10 @@ def _entry(run: Run, facts: list[Facts], signer: Received | None, by: tuple[str,
         official=all(record.official for record in records) if records else None,
         updated_at=max((record.closed_at for record in records), default=None),
         stale=older,
-        report={**report, "rankable": not reasons, "not_rankable": reasons},
-        slots=slots.signs(report["groups"]),
-        failures=_failures(report, facts),
-        others=_others(report),
+        report={**scores, "rankable": not reasons, "not_rankable": reasons},
+        slots=slots.signs(found),
+        failures=_failures(found, facts),
+        others=_others(found),
         cost_usd=math.fsum(known) if known else None,
         unpriced=len(facts) - len(known),
         signer=signer,
@@ -207,22 +210,22 @@ def _stale(run: Run, records: list[Record]) -> tuple[str, ...]:
     return stale(versions, run.settings["environments"].values(), load())
 
 
-def _failures(report: dict[str, Any], facts: list[Facts]) -> tuple[tuple[str, str, str, int], ...]:
+def _failures(found: Eligibility, facts: list[Facts]) -> tuple[tuple[str, str, str, int], ...]:
     """Scored failures by suite, code and disclosed clause of the first violation, most frequent first."""
-    suites = {group["environment_id"]: group["suite"] for group in report["groups"]}
-    clauses = {item.attempt.sequence: item.record.clause if item.record else None for item in facts}
-    counts: Counter[tuple[str, str, str]] = Counter(
-        (suites[row["environment_id"]], row["code"] or "none", clauses[row["sequence"]] or "none")
-        for row in report["attempts"]
-        if row["status"] == "scored" and row["outcome"] == "failure"
-    )
+    clauses = {item.attempt.sequence: item.record.clause for item in facts if item.record is not None}
+    counts: Counter[tuple[str, str, str]] = Counter()
+    for row in np.flatnonzero((found.window.status == Status.SCORED) & (found.kind == Kind.FAILURE)):
+        attempt = found.attempts[row]
+        suite = found.layout.tasks[found.layout.task[found.slot[row]]].suite
+        counts[suite, binding(attempt, found.rules)[1] or "none", clauses.get(attempt.sequence) or "none"] += 1
     return tuple((*key, count) for key, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
-def _others(report: dict[str, Any]) -> tuple[tuple[str, str, int], ...]:
+def _others(found: Eligibility) -> tuple[tuple[str, str, int], ...]:
     """Attempts that are not scored, by status and cause."""
     counts = Counter(
-        (row["status"], row["cause"] or "not recorded") for row in report["attempts"] if row["status"] != "scored"
+        (Status(found.window.status[row]).name.lower(), found.attempts[row].ruling[1] or "not recorded")
+        for row in np.flatnonzero(found.window.status != Status.SCORED)
     )
     return tuple((*key, count) for key, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
