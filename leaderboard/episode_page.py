@@ -52,13 +52,19 @@ def _playback(run: str, record: AttemptRecord, stored: Stored) -> None:
         start = min(float(asked), end) if asked.replace(".", "", 1).isdigit() and asked.isascii() else end
         at = st.slider("Simulated time (s)", 0.0, end, start, STEP, key=f"time-{record.attempt}")
         now = None if at >= end else at
-    if stored.videos:
-        _videos(stored.videos, now)
-    elif not stored.sheets:
-        st.html(playback.how_to_draw(run, record, stored))
+    left, right = st.columns([5, 4])
+    with left:
+        if stored.videos:
+            _videos(stored.videos, now)
+        else:
+            st.html(playback.how_to_draw(run, record, stored))
+    with right:
+        st.html(playback.events(stored, now))
+        if controls := playback.controls(record, stored, now):
+            st.html(controls)
+    draw(page("Course", *playback.course(record, stored, now)), prefix="course")
     for sheet in stored.sheets:
         st.image(sheet.path.read_bytes(), caption="Key moments, drawn from the recorded states")
-    draw(page("Course", *playback.course(record, stored, now)), prefix="course")
 
 
 def _videos(videos: tuple[Drawn, ...], now: float | None) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from leaderboard import charts
 from leaderboard.blocks import Block, data_of, figure
 from leaderboard.episode import Stored
-from leaderboard.markup import Safe, code, join, notice, small, table, tag
+from leaderboard.markup import Safe, code, notice, small, table, tag
 from manifests.records import AttemptRecord
 
 TRACES = 8  # controls in the figure
@@ -19,10 +19,10 @@ EVENTS = 200
 
 
 def course(record: AttemptRecord, stored: Stored, now: float | None) -> list[Block | Safe]:
-    """Figures and tables of the course, with a mark at ``now`` (simulated seconds)."""
+    """The figure of the course, with a mark at ``now`` (simulated seconds)."""
     if stored.actions is None or not len(stored.actions):
-        return [tag("p", "No action was taken, or none is stored.", class_="quiet"), _events(stored, now)]
-    return [_figure(record, stored, now), _controls(record, stored, now), _events(stored, now)]
+        return [tag("p", "No action was taken, or none is stored.", class_="quiet")]
+    return [_figure(record, stored, now)]
 
 
 def end_of(record: AttemptRecord, stored: Stored) -> float:
@@ -90,9 +90,11 @@ def _figure(record: AttemptRecord, stored: Stored, now: float | None) -> Block:
     return figure(drawing, f"{alt}{note}", data_of(f"actions-{record.sequence}", columns, rows))
 
 
-def _controls(record: AttemptRecord, stored: Stored, now: float | None) -> Safe:
+def controls(record: AttemptRecord, stored: Stored, now: float | None) -> Safe:
+    """The commands at ``now``, or the last ones; nothing without an action."""
     actions = stored.actions
-    assert actions is not None
+    if actions is None or not len(actions):
+        return Safe("")
     times = stored.seconds(record)
     taken = len(actions) if now is None else int(np.searchsorted(times, now + 1e-9, side="right"))
     last = actions[max(taken, 1) - 1]
@@ -106,15 +108,12 @@ def _controls(record: AttemptRecord, stored: Stored, now: float | None) -> Safe:
     return tag("details", tag("summary", title), shown)
 
 
-def _events(stored: Stored, now: float | None) -> Safe:
+def events(stored: Stored, now: float | None) -> Safe:
+    """What the evaluator noted up to ``now``."""
     if not stored.events:
         return tag("p", "The evaluator noted no event.", class_="quiet")
     shown = [event for event in stored.events if now is None or event[0] <= now + 1e-9]
     items = [tag("li", tag("strong", f"{time:.2f} s "), words) for time, words in shown[-EVENTS:]]
     title = f"What the evaluator saw: {len(shown)} of {len(stored.events)} events"
     body = tag("ol", *items, class_="events") if items else tag("p", "Nothing yet.")
-    return (
-        tag("details", tag("summary", title), body, open="open")
-        if len(shown) < 40
-        else join((tag("details", tag("summary", title), body),))
-    )
+    return tag("details", tag("summary", title), body, open="open")

@@ -98,7 +98,7 @@ def _types(standing: Standing, details: Sequence[Detail]) -> list[Block | Safe]:
     html = join(
         (
             tag("h2", "Types"),
-            table(f"{metric} by type; the darker, the more", head, rows, kind="heatmap"),
+            table(f"{metric} by type; the stronger the shade, the more", head, rows, kind="heatmap"),
         )
     )
     boxes = [

@@ -99,7 +99,7 @@ def _counts(standing: Standing, found: Tally, order: Sequence[int]) -> Block:
         rows.append([_name(standing, found, number), *cells, f"{solvers} of {found.runs}", f"{every} of {found.runs}"])
     indices = [f"Condition {index}" for index in range(conditions)]
     head = ("Task", *indices, "Runs that solve it", "under every condition")
-    caption = "How many runs solve a condition, of those whose outcome is known; the darker, the more"
+    caption = "How many runs solve a condition, of those whose outcome is known; the stronger the shade, the more"
     plain = [
         [
             found.tasks[number].environment_id,

@@ -28,6 +28,7 @@ COMMANDS = {
     "audit": ("runner.cli.audit", "Check a run: log, files, numbers, eligibility, replay."),
     "episode": ("runner.cli.episode", "Show an attempt: video, pictures, contact sheet or transcript."),
     "doctor": ("runner.cli.doctor", "Check this machine, and say how to mend what is missing."),
+    "site": ("runner.cli.site", "Write the leaderboard as static pages: `assay site -o public/`."),
     "runs": ("runner.cli.runs", "List the runs in the store, or withdraw one."),
     "images": ("runner.cli.images", "Build or list the container images."),
 }
