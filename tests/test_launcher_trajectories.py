@@ -1,0 +1,154 @@
+"""Every failure code that the launcher knows, produced by the arms through the public operations, beside the nearest
+motion that is legal.
+
+PEN has no trajectory: pressed against anything here, a part of an arm breaks a force limit (COLL) long before it is
+3 mm deep; ``test_launcher_rules.py`` has its threshold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from images.client.results import Terminal
+from images.mujoco.launcher.reference.agent import Gunner
+from images.mujoco.launcher.reference.aiming import Aim
+from images.mujoco.launcher.reference.mechanism import up
+from images.mujoco.launcher.workshop.episode import Episode
+from images.reference.motion import SENSE, Program, Terminated
+
+Motion = Callable[[Gunner], dict[str, Program]]
+
+
+def play(motion: Motion, case: str = "A007") -> tuple[Terminal | None, Gunner]:
+    """How the episode ended, if it did, when the arms went through ``motion``."""
+    client = Episode(case, 0)
+    gunner = Gunner(client, client.describe(), lambda line: None)
+    gunner.readings.follow(1)
+    gunner.crew.sense()
+    try:
+        gunner.crew.run(motion(gunner))
+        gunner.crew.sense()
+    except Terminated as ended:
+        return ended.terminal, gunner
+    return None, gunner
+
+
+def ends(terminal: Terminal | None, gunner: Gunner) -> str | None:
+    """The code of the end; its clause must be one that was disclosed."""
+    if terminal is None:
+        return None
+    disclosed = {clause.id: clause for clause in gunner.crew.session.describe().clauses}
+    if terminal.clause is not None:
+        assert disclosed[terminal.clause].code == terminal.code
+    return terminal.code or terminal.cause
+
+
+# ---- motions of the right arm, or of both --------------------------------------------------------------------------
+def press_the_ball(depth: float) -> Motion:
+    """Closed fingers go down on the ball that lies in the tray, ``depth`` (m) further than to touch it."""
+
+    def program(gunner: Gunner) -> Program:
+        arm, m = gunner.operator.right, gunner.mechanism
+        yield SENSE
+        ball = gunner.readings.projectile
+        yield from arm.line(ball + up(0.1), 1.5, m.down["right"], 0.0)
+        yield from arm.hold(0.3)
+        yield from arm.line(ball + up(0.0245 - depth), 1.5)
+        yield from arm.hold(0.5)
+
+    return lambda gunner: {"right": program(gunner)}
+
+
+def turn_to(elevation: float) -> Motion:
+    """Release the brake and crank the barrel to ``elevation`` (degrees)."""
+
+    def program(gunner: Gunner) -> Program:
+        act = gunner.operator
+        yield from act.brake(act.left, engage=False)
+        yield from act.crank(act.left, "elevation", float(np.radians(elevation)))
+
+    return lambda gunner: {"left": program(gunner)}
+
+
+def lift_and(let_go: bool) -> Motion:
+    """Pick the ball from the tray, carry it beside, and open the fingers or not."""
+
+    def program(gunner: Gunner) -> Program:
+        act, m = gunner.operator, gunner.mechanism
+        yield from act.pick(act.right, 0.018)
+        yield from act.right.line(np.array([0.30, -0.25, 0.35]), 1.5)
+        yield from act.right.hold(1.0, m.gripper_open if let_go else None)
+
+    return lambda gunner: {"right": program(gunner)}
+
+
+def pull_the_trigger(after_cycle: bool) -> Motion:
+    """Press the paddle at once, or after the brake was released and set and the spring drawn."""
+
+    def program(gunner: Gunner) -> Program:
+        act = gunner.operator
+        if after_cycle:
+            yield from act.brake(act.left, engage=False)
+            yield from act.left.hold(0.3)
+            yield from act.brake(act.left, engage=True)
+            yield from act.draw(act.left, 0.1)
+            yield from act.park(act.left)
+        yield from act.reach_trigger(act.right)
+        yield from act.pull_trigger(act.right)
+        yield from act.park(act.right)
+
+    return lambda gunner: {"right": program(gunner)}
+
+
+@pytest.mark.parametrize(
+    ("motion", "code"),
+    [
+        (press_the_ball(0.0), None),
+        (press_the_ball(0.04), "COLL"),
+        (turn_to(44.0), None),
+        (turn_to(46.0), "LIMIT"),
+        (lift_and(let_go=False), None),
+        (lift_and(let_go=True), "DROP"),
+        (pull_the_trigger(after_cycle=True), None),
+        (pull_the_trigger(after_cycle=False), "RULE"),
+    ],
+    ids=["touch", "press", "44 degrees", "46 degrees", "lift", "let go", "whole cycle", "no cycle"],
+)
+def test_a_motion_fails_with_its_code_and_the_nearest_legal_one_passes(motion: Motion, code: str | None) -> None:
+    assert ends(*play(motion)) == code
+
+
+@pytest.mark.parametrize(("draw", "end"), [(0.10, "AMMO"), (0.166, "goal_met")])
+def test_all_ammunition_fired_short_fails_and_the_right_draw_does_not(draw: float, end: str) -> None:
+    """The same azimuth and elevation three times; with a third less draw the ball falls before the target."""
+    client = Episode("A007", 2)
+    gunner = Gunner(client, client.describe(), lambda line: None)
+    aim = Aim(float(np.radians(3.5)), float(np.radians(9.0)), draw, 0.0, 0.0, 1.0)
+    with pytest.raises(Terminated) as ended:
+        _fire_all(gunner, aim)
+    assert ends(ended.value.terminal, gunner) == end
+
+
+def _fire_all(gunner: Gunner, aim: Aim) -> None:
+    for index, projectile in enumerate(gunner.projectiles):
+        gunner.readings.follow(index)
+        gunner.crew.sense()
+        gunner.cycle.shoot(aim, projectile, loaded=index == 0)
+    gunner.crew.run({"left": gunner.operator.left.hold(6.0)})
+    gunner.crew.sense()
+
+
+def test_doing_nothing_runs_out_of_simulated_time_and_leaving_early_is_quitting() -> None:
+    idle = Episode("A007", 0)
+    hold = idle.observe(fields=["commanded"]).fields["commanded"]
+    terminal = None
+    for _ in range(75):
+        reply = idle.step(np.tile(hold, (100, 1)))
+        terminal = reply.terminal
+    assert terminal is not None
+    assert terminal.cause == "simulated_time"
+    leaves = Episode("A007", 0)
+    leaves.step(hold[None])
+    assert leaves.finish().cause == "quit"
