@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from runner.errors import BadInput
@@ -15,10 +17,12 @@ if TYPE_CHECKING:
     from runner.store.store import Run, Store
 
 
-def open_store() -> Store:
-    from runner.store.store import Store
+def open_store(*, write: bool = False) -> Store:
+    """The store. Where its folder cannot be written, one that is for reading; a command that only writes says so."""
+    from runner.store.store import Store, default_home
 
-    return Store()
+    home = default_home()
+    return Store(read_only=not write and home.is_dir() and not os.access(home, os.W_OK))
 
 
 def find_run(store: Store, name: str) -> Run:
@@ -30,6 +34,14 @@ def find_run(store: Store, name: str) -> Run:
         near = nearest(name, [run.name for run in store.runs()])
         raise BadInput(f"run {name!r} is not in {store.database.label}{near}; `assay runs` lists all of them")
     return run
+
+
+def program() -> str:
+    """What to type for this program: ``assay`` where a shell finds it, else its path, as ``.venv/bin/assay``."""
+    called, found = Path(sys.argv[0]), shutil.which("assay")
+    if called.name != "assay" or (found is not None and Path(found).resolve() == called.resolve()):
+        return "assay"
+    return os.path.relpath(called)
 
 
 PIPE_WIDTH = 240  # columns where no terminal says how wide it is: no name is cut

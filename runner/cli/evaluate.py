@@ -81,6 +81,8 @@ def command(model: str | None, form: str, render: bool, dry_run: bool, **options
     with progress, signals(evaluation.halt, progress.say, evaluation.running):
         try:
             run = evaluation.run()
+            if evaluation.schedule is None:
+                progress.say("no condition needs another attempt")
         except AssayError as caught:
             error = caught
             found = evaluation.store.find_run(evaluation.name)
@@ -169,7 +171,7 @@ def _prepare(model: str, options: dict[str, Any]) -> tuple[Evaluation, Any]:
     from runner.evaluate import Evaluation
     from runner.progress import Progress
 
-    agent, store = wanted.agent, open_store()
+    agent, store = wanted.agent, open_store(write=True)
     progress = Progress(console(error=True), models=agent.info.kind == "model")
 
     def make_runtime() -> Any:

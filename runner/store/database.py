@@ -6,6 +6,7 @@ Write transactions begin with BEGIN IMMEDIATE: a deferred one that reads first a
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 import time
@@ -118,7 +119,9 @@ class Database:
             if "disk is full" in cause or "No space left" in cause or "disk I/O error" in cause:
                 raise StoreFull(f"store {self.label}: {cause}: free disk space, then run the same command") from None
             kind = StoreLocked if "locked" in cause else StoreError
-            raise kind(f"store {self.label}: {cause}: {_advice(cause)}") from None
+            raise kind(
+                f"store {self.label}: {cause}: {_advice(cause, file=self.path is not None, read_only=self.read_only)}"
+            ) from None
         except DatabaseError as error:
             if isinstance(error.orig, sqlite3.IntegrityError) or type(error).__name__ == "IntegrityError":
                 raise
@@ -165,6 +168,11 @@ class Database:
                 )
             return None
         version = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+        if version is None and len(tables) > 1:
+            raise StoreError(
+                f"store {self.label}: it has tables but no schema version, as after a migration that did not end: "
+                "restore it from a backup, or move it away to start an empty one"
+            )
         if version is not None and version > SCHEMA_VERSION:
             raise StoreVersion(
                 f"store {self.label}: schema version {version} is newer than this program knows ({SCHEMA_VERSION}): "
@@ -179,15 +187,23 @@ def _reader(url: str, path: Path | None) -> Engine:
         return create_engine(url, pool_pre_ping=True, connect_args={"options": "-c default_transaction_read_only=on"})
 
     def connect() -> sqlite3.Connection:
-        # WAL needs the -shm file: where it is absent and cannot be made (a read-only mount), there is no log to merge
-        # and the file by itself is the whole store.
-        whole = not os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists()
+        # WAL needs the -shm file, which cannot be made on a read-only mount. Without a log to merge the file by itself
+        # is the whole store.
+        whole = not os.access(path.parent, os.W_OK) and not _log_size(path)
         source = f"file:{quote(str(path))}?mode=ro{'&immutable=1' if whole else ''}"
         connection = sqlite3.connect(source, uri=True, timeout=READER_TIMEOUT_S, isolation_level=None)
         connection.execute("PRAGMA query_only = ON")
         return connection
 
     return create_engine("sqlite://", creator=connect, poolclass=NullPool)
+
+
+def _log_size(path: Path) -> int:
+    """Bytes of the write-ahead log beside a database; 0 where there is none."""
+    try:
+        return path.with_name(f"{path.name}-wal").stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _upgrade(connection: Connection) -> None:
@@ -230,7 +246,19 @@ def make_folder(path: Path) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise StoreError(f"store {path}: {error.strerror}: set ASSAY_HOME to a folder that you can write") from None
+        raise StoreError(f"store {path}: {_why(path, error)}: set ASSAY_HOME to a folder that you can write") from None
+
+
+def _why(path: Path, error: OSError) -> str:
+    """What keeps a folder from being made, naming the part of the path that does."""
+    if error.errno in (errno.ENOTDIR, errno.EEXIST):
+        file = next((part for part in (path, *path.parents) if part.exists() and not part.is_dir()), path)
+        return f"{file} is a file and no folder"
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return f"user {os.geteuid()} may not make it"
+    if error.errno == errno.EROFS:
+        return "it cannot be made on a read-only file system"
+    return str(error.strerror)
 
 
 def _check_folder(path: Path) -> None:
@@ -254,9 +282,13 @@ def _first_line(error: DatabaseError) -> str:
     return str(error.orig).strip().splitlines()[0]
 
 
-def _advice(cause: str) -> str:
+def _advice(cause: str, *, file: bool, read_only: bool) -> str:
     if "locked" in cause:
         return "another process holds it; wait for it to end, or stop it"
+    if "unable to open" in cause and read_only:
+        return "its last entries stand in the -wal file beside it: copy the folder to where it can be written"
     if "readonly" in cause or "unable to open" in cause:
         return "make the file and its folder writable, or set ASSAY_HOME to another place"
+    if file:
+        return "it is not whole: restore it from a backup, or move it away to start an empty one"
     return "check that it is running and that the address is right"

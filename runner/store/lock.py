@@ -8,7 +8,7 @@ import os
 import socket
 from pathlib import Path
 
-from runner.errors import BadInput
+from runner.errors import BadInput, RunStopped
 from runner.store.text import now, stamp
 
 
@@ -16,9 +16,15 @@ class RunLock:
     """Held from construction until :meth:`release`. The file names its holder for the message to the second one."""
 
     def __init__(self, path: Path, run_name: str) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
         self.path = path
-        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise RunStopped(
+                f"store: {path} cannot be made ({error.strerror}): make its folder writable, or set ASSAY_HOME to "
+                "another place"
+            ) from None
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -16,19 +16,25 @@ from sqlmodel import col, select
 
 from manifests.records import AttemptRecord
 from runner.errors import BadInput
-from runner.store import leases, ledger
+from runner.store import integrity, leases, ledger
 from runner.store.artifacts import AttemptFolder
-from runner.store.database import Database, make_folder
+from runner.store.database import Database, StoreError, make_folder
 from runner.store.leases import Owner
 from runner.store.ledger import Entry
 from runner.store.lock import RunLock
 from runner.store.status import Withdrawal, kind_of
 from runner.store.tables import AttemptRow, EntryRow, RunRow
 from runner.store.text import canonical, now, parse
+from runner.store.view import LedgerError
 
 DATABASE = "assay.sqlite"  # with -wal, -shm and -journal beside it
 LOCKS = "locks"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+def default_home() -> Path:
+    """Where records go: ASSAY_HOME, or ``runs``."""
+    return Path(os.environ.get("ASSAY_HOME") or "runs")
 
 
 @dataclass(frozen=True)
@@ -54,10 +60,13 @@ class Store:
     """
 
     def __init__(self, home: Path | None = None, url: str | None = None, *, read_only: bool = False) -> None:
-        self.home = (home or Path(os.environ.get("ASSAY_HOME") or "runs")).absolute()
+        self.home = (home or default_home()).absolute()
         if not read_only:
             make_folder(self.home)
-        where = url or os.environ.get("ASSAY_STORE") or f"sqlite:///{self.home / DATABASE}"
+        own = self.home / DATABASE
+        where = url or os.environ.get("ASSAY_STORE") or f"sqlite:///{own}"
+        if where == f"sqlite:///{own}":
+            _check_whole(own)
         self.database = Database(where, read_only=read_only)
 
     def close(self) -> None:
@@ -173,6 +182,17 @@ class Store:
         """Why the run's hash chain is broken, or None."""
         return ledger.verify(self.entries(run))
 
+    def diverged(self, run: Run) -> str | None:
+        """Where the table of attempts or the folders of artifacts are not what the ledger says, or None."""
+        with self.database.read() as session:
+            of_run = select(EntryRow).where(EntryRow.run_id == run.id).order_by(col(EntryRow.sequence))
+            try:
+                expected = integrity.folded(session.get_one(RunRow, run.id), session.exec(of_run))
+            except LedgerError as error:
+                return str(error)
+            found = session.exec(select(AttemptRow).where(AttemptRow.run_id == run.id))
+            return integrity.difference(expected, found) or integrity.unknown_folder(self.folder(run), expected)
+
     def attempts(self, run: Run) -> list[AttemptRow]:
         """In sequence order."""
         with self.database.read() as session:
@@ -231,6 +251,22 @@ class Store:
         """Keys of the leases that are held."""
         with self.database.read() as session:
             return [lease.key for lease in leases.held(session, run.id)]
+
+
+def _check_whole(path: Path) -> None:
+    """Raises StoreError for a ledger that is gone while its attempts are there: it must not begin anew in silence."""
+    try:
+        whole = path.exists() and path.stat().st_size > 0
+        lost = [] if whole else integrity.run_folders(path.parent)
+    except OSError:
+        return  # said by whoever opens it
+    if lost:
+        what = "is empty" if path.exists() else "is missing"
+        runs = f"{', '.join(lost[:3])} and {len(lost) - 3} more runs" if len(lost) > 3 else ", ".join(lost)
+        raise StoreError(
+            f"store {path}: it {what}, but {path.parent} holds the attempts of {runs}: restore it from a backup, or "
+            "set ASSAY_HOME to another folder"
+        )
 
 
 def check_name(name: str) -> None:
