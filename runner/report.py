@@ -15,7 +15,7 @@ from runner.store.status import EVALUATED, IMPORTED
 from runner.terminal import printable
 from runner.words import count, fitting
 
-LEGEND = "✓ success (✓2: at the second attempt)  ✗ failure  ? open candidate  ! invalid  · missing"
+LEGEND = "✓ success (✓2: at the second attempt)  ✗ failure  ? open candidate  ! invalid  · missing, or due again"
 MAX_ROWS = 40  # environments in the outcome table; more are counted in one line
 CELLS = {"success": ("✓", "green"), "failure": ("✗", "red"), "candidate": ("?", "yellow"), "invalid": ("!", "yellow")}
 ROOMY = 100  # columns from which there is room between those of a table
@@ -58,8 +58,8 @@ def _marks(console: Console, run: dict[str, Any]) -> None:
 
 def _outcomes(console: Console, result: dict[str, Any]) -> None:
     """One row per environment with an attempt, one column per condition."""
-    codes = _codes(result)
-    groups = [group for group in result["groups"] if len(group["missing"]) < group["planned"]]
+    codes, tried = _codes(result), {row["environment_id"] for row in result["attempts"]}
+    groups = [group for group in result["groups"] if group["environment_id"] in tried]
     if not groups:
         console.print("no attempt is on record yet")
         return
@@ -89,7 +89,7 @@ def _cell(environment_id: str, row: dict[str, Any], codes: dict[tuple[str, int],
     mark, colour = CELLS.get(row["state"], ("·", "dim"))
     if row["state"] == "success" and len(found) > 1:
         mark += str(len(found))
-    if row["state"] in ("failure", "candidate", "invalid") and found:
+    if row["state"] != "success" and found:
         mark += f" {found[-1]}"
     return Text(mark, style=colour)
 
@@ -233,4 +233,6 @@ def _percent(rate: dict[str, Any]) -> str:
 
 
 def _mean(found: dict[str, Any]) -> str:
+    if not found["successes"] and not found["unknown"]:
+        return "none"
     return "unknown" if found["mean"] is None else f"{found['mean']:,.1f}"

@@ -118,3 +118,13 @@ def test_all_successes_or_none_are_not_shown_as_certain(home: Path) -> None:
     (line,) = (line for line in text.splitlines() if line.startswith("  All-four@1"))
     assert line == "  All-four@1  0.00 % (0 of 34, 95 % interval 0.00 to 0.00, exact ≤ 8.43)"
     assert "all 34 tasks agree" in text
+
+
+def test_a_condition_that_was_tried_and_is_due_again_is_shown_with_its_code(tmp_path: Path) -> None:
+    file = tmp_path / "ledger.csv"
+    head = "sequence,environment_id,condition,outcome,failure_code,incident"
+    file.write_text(f"{head}\n1,marble/dual-panda/A007,0,failure,COLL,\n2,marble/dual-panda/A007,1,success,,\n")
+    text = assay(tmp_path, "score", "--ledger", str(file), "--subset", "ep-launch", check=0).stdout
+    assert "marble/dual-panda/A007  · COLL  ✓   ·   ·   25.00–100.00  25.00–100.00" in text
+    assert "33 environments without an attempt" in text
+    assert "mean seconds to success unknown" in text  # a file does not say
