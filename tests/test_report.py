@@ -125,6 +125,6 @@ def test_a_condition_that_was_tried_and_is_due_again_is_shown_with_its_code(tmp_
     head = "sequence,environment_id,condition,outcome,failure_code,incident"
     file.write_text(f"{head}\n1,marble/dual-panda/A007,0,failure,COLL,\n2,marble/dual-panda/A007,1,success,,\n")
     text = assay(tmp_path, "score", "--ledger", str(file), "--subset", "ep-launch", check=0).stdout
-    assert "marble/dual-panda/A007  · COLL  ✓   ·   ·   25.00–100.00  25.00–100.00" in text
+    assert "marble/dual-panda/A007  · COLL  ✓   ·   ·   25.00–75.00  25.00–100.00" in text
     assert "33 environments without an attempt" in text
     assert "mean seconds to success unknown" in text  # a file does not say

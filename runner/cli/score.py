@@ -74,8 +74,10 @@ def show(result: dict[str, Any], form: str, again: str | None = None, by: Sequen
 
 def _again(what: list[str], subset: str | None, protocol: str | None, by: Sequence[str]) -> str:
     """The command that prints the same result."""
+    from runner.cli.common import program
+
     given = (("--subset", subset), ("--protocol", protocol), ("--by", ",".join(by)))
-    return shlex.join(["assay", "score", *what, *(part for name, value in given if value for part in (name, value))])
+    return shlex.join([program(), "score", *what, *(part for name, value in given if value for part in (name, value))])
 
 
 def _dimensions(by: tuple[str, ...]) -> tuple[str, ...]:
