@@ -246,7 +246,7 @@ def test_a_missing_backend_names_the_packages_that_mend_it(monkeypatch: pytest.M
         ({"environment_id": "chess/board/1"}, "environment_id 'chess/board/1': the MuJoCo engine has marble"),
         ({"environment_id": "marble/one-arm/A007"}, "is not marble/dual-panda/CASE"),
         ({"environment_id": "marble/dual-panda/A777"}, "launcher case 'A777' has no scene"),
-        ({"mode": "ground"}, "mode 'ground' is not offered"),
+        ({"mode": "orbit"}, "mode 'orbit' is not offered"),
     ],
 )
 def test_a_specification_that_cannot_be_served_is_refused(changes: dict[str, Any], text: str) -> None:

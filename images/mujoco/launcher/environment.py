@@ -16,6 +16,7 @@ from images.mujoco.launcher.plant import Plant
 from images.mujoco.launcher.render import Painter
 from images.mujoco.launcher.rules import clauses, interlocks
 
+MODES = ("loaded", "ground")
 EMBODIMENT = "dual-panda"
 GRIP_TEXT = (
     "opening that the gripper drives to; it pulls with 1000 N/m times (opening - command), at most 100 N, so a "
@@ -28,20 +29,21 @@ def create(spec: dict[str, Any]) -> Launcher:
     parts = str(spec["environment_id"]).split("/")
     if len(parts) != 3 or parts[1] != EMBODIMENT:
         raise ValueError(f"environment_id {spec['environment_id']!r} is not marble/{EMBODIMENT}/CASE")
-    if spec["mode"] != "loaded":
-        raise ValueError(f"mode {spec['mode']!r} is not offered by this launcher; use 'loaded'")
+    if spec["mode"] not in MODES:
+        raise ValueError(f"mode {spec['mode']!r} is not offered by this launcher; use {' or '.join(MODES)}")
     authored = scene.load(parts[2])
-    return Launcher(authored, dict(spec["condition"]["parameters"]), bool(spec["pictures"]))
+    return Launcher(authored, dict(spec["condition"]["parameters"]), bool(spec["pictures"]), spec["mode"])
 
 
 class Launcher:
-    """One episode. The first projectile is preloaded; the arms stand at ``geometry.HOME``."""
+    """One episode; the arms stand at ``geometry.HOME``. The first projectile is preloaded, or lies on the floor in
+    ``ground`` mode."""
 
     control_dt = g.CONTROL_DT
 
-    def __init__(self, authored: scene.Scene, parameters: dict[str, Any], pictures: bool) -> None:
+    def __init__(self, authored: scene.Scene, parameters: dict[str, Any], pictures: bool, mode: str = "loaded") -> None:
         self._scene, self._parameters = authored, parameters
-        self._realized = realize(parameters)
+        self._realized = realize(parameters, ground=mode == "ground")
         compiled = compile_scene(authored, self._realized, parameters["background"], authored.case)
         self._clauses = clauses(authored)
         self.plant = Plant(compiled, interlocks(self._clauses))
@@ -92,7 +94,11 @@ class Launcher:
             "protected": list(task.protected),
             "tier": self._scene.tier,
         }
-        return {"title": self._scene.title, "task": _statement(self._scene), "parameters": parameters}
+        return {
+            "title": self._scene.title,
+            "task": _statement(self._scene, self._realized.floor_pick is None),
+            "parameters": parameters,
+        }
 
     # ---- the episode -----------------------------------------------------------------------------------------------
     def apply(self, action: np.ndarray) -> list[Event]:
@@ -159,7 +165,7 @@ class Launcher:
             self._painter = None
 
 
-def _statement(authored: scene.Scene) -> str:
+def _statement(authored: scene.Scene, loaded: bool) -> str:
     """The task in words: the brief, then targets, order, damage paths, protection and ammunition."""
     task = authored.task
     goals = ", ".join(f"{item.element} ({item.goal})" for item in task.required)
@@ -172,8 +178,9 @@ def _statement(authored: scene.Scene) -> str:
     if task.protected:
         lines.append(f"Protected, not to be struck, moved or broken: {', '.join(task.protected)}.")
     ammunition = ", ".join(authored.projectiles)
+    first = "is loaded" if loaded else "lies on the floor"
     lines.append(
-        f"You have {len(authored.projectiles)} projectiles in this order: {ammunition}; the first is loaded. "
+        f"You have {len(authored.projectiles)} projectiles in this order: {ammunition}; the first {first}. "
         "For every shot: release the brake, turn the wheels to aim and let them rest, set the brake, draw the spring "
         "until it latches, load a projectile unless one is seated, press the trigger. "
         "Only the arms' fingers may touch things."

@@ -18,6 +18,7 @@ from images.mujoco.launcher.limits import Limits
 from images.mujoco.launcher.plant import Plant
 from images.mujoco.launcher.shapes import Built
 
+LIFTED = 1.25  # times the height of L-60: a projectile that lies on the floor at first counts as lifted from here on
 CAUSES = {"DROP": "object_lost", "AMMO": "ammunition"}  # every other code: ``violation``
 
 
@@ -110,7 +111,8 @@ class Evaluator:
             x, _, z = item.position[:3].tolist()
             if x > self._value["L-21"]:
                 self._violate("L-21", f"projectile {item.index + 1}", x)
-            if z < self._value["L-60"]:
+            item.on_floor = item.on_floor and z < LIFTED * self._value["L-60"]
+            if z < self._value["L-60"] and not item.on_floor:
                 self._violate("L-60", f"projectile {item.index + 1}", z)
 
     def _moved(self, item: Watched) -> Moved:

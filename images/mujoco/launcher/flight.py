@@ -46,6 +46,7 @@ class Projectile:
     position: np.ndarray  # view into qpos (7,)
     velocity: np.ndarray  # view into qvel (6,)
     status: str = WAITING
+    on_floor: bool = False  # it started there and has not been lifted yet
     since: float = 0.0
     rest: float = 0.0
 
@@ -63,7 +64,9 @@ class Flight:
             joint = model.joint(name)
             q, v = int(joint.qposadr[0]), int(joint.dofadr[0])
             radius = projectile(compiled.scene, index)["radius"]
-            self.projectiles.append(Projectile(index, radius, data.qpos[q : q + 7], data.qvel[v : v + 6]))
+            item = Projectile(index, radius, data.qpos[q : q + 7], data.qvel[v : v + 6])
+            item.on_floor = index == 0 and compiled.realized.floor_pick is not None
+            self.projectiles.append(item)
             self._projectile_of[model.geom(name).id] = index
         self._element_of: list[str | None] = [None] * model.ngeom
         for element in compiled.built.values():

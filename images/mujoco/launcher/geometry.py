@@ -167,6 +167,9 @@ TRAY_TILT = math.radians(7)
 """The tray is a shallow groove along -y that rises outward from the pick point."""
 TRAY_GROOVE = math.radians(20)
 """Slope of each side of the tray's groove from the horizontal."""
+FLOOR_PICK = (0.30, -0.32)
+"""In ground mode the first projectile lies here on the floor (x, y; m) instead of in the barrel; a condition moves it
+as it moves the tray."""
 PICK_SLOPE = 1 / math.cos(TRAY_GROOVE)
 TRAY_STOP = REFERENCE_RADIUS
 """Distance along the tray from PICK to the end stop (m)."""

@@ -27,6 +27,7 @@ class Realized:
     pivot: tuple[float, float, float]
     pick: tuple[float, float, float]
     mass_factor: float
+    floor_pick: tuple[float, float] | None = None  # ground mode: where the first projectile lies
 
     def barrel_rotation(self) -> np.ndarray:
         """World from barrel at the start."""

@@ -16,7 +16,7 @@ from images.mujoco.launcher.elements import Builder
 from images.mujoco.launcher.kinds import FREE, MATERIALS
 from images.mujoco.launcher.mechanism import Realized
 from images.mujoco.launcher.scene import Scene, SceneError, projectile, projectile_names
-from images.mujoco.launcher.shapes import Built
+from images.mujoco.launcher.shapes import GAP, Built
 
 BODIES = [f"link{i}" for i in range(1, 8)] + ["hand"]
 """Parts of an arm that must not touch anything; only its fingers work."""
@@ -43,8 +43,9 @@ class Compiled:
     projectiles: list[str]
 
 
-def realize(parameters: dict[str, Any]) -> Realized:
-    """The initial condition from ``spec["condition"]["parameters"]``. Raises ValueError naming key and value."""
+def realize(parameters: dict[str, Any], ground: bool = False) -> Realized:
+    """The initial condition from ``spec["condition"]["parameters"]``, with the first projectile in the barrel or on the
+    ``ground``. Raises ValueError naming key and value."""
     ranges = {
         "stiffness": (1.0, 200.0),
         "azimuth_offset": (-5, 5),
@@ -81,6 +82,7 @@ def realize(parameters: dict[str, Any]) -> Realized:
         pivot=(px, py, pz),
         pick=(g.PICK[0] + tx, g.PICK[1] + ty, g.PICK[2]),
         mass_factor=float(parameters["mass_factor"]),
+        floor_pick=(g.FLOOR_PICK[0] + tx, g.FLOOR_PICK[1] + ty) if ground else None,
     )
 
 
@@ -89,14 +91,17 @@ def _number(value: Any) -> bool:
 
 
 def _projectiles(scene: Scene, realized: Realized) -> str:
-    """The first projectile lies in the barrel before the pusher, the others one behind the other in the tray."""
+    """The first projectile lies in the barrel before the pusher, or on the floor; the others one behind the other in
+    the tray."""
     out = []
     distance = 0.0
     for index, name in enumerate(projectile_names(scene)):
         kind = projectile(scene, index)
         radius = kind["radius"]
         mass = kind["mass"] * realized.mass_factor
-        if index == 0:
+        if index == 0 and realized.floor_pick is not None:
+            place = np.array([*realized.floor_pick, radius + GAP])
+        elif index == 0:
             s = g.PUSHER_FRONT + radius - realized.sag(mass)
             local = [g.REST + s, 0, mechanism.centre_height(radius)]
             place = np.asarray(realized.pivot) + realized.barrel_rotation() @ local

@@ -63,13 +63,15 @@ class Plant:
 
     def _start(self) -> None:
         d, realized = self.data, self.compiled.realized
+        loaded = realized.floor_pick is None
+        load = float(self.model.body(self.compiled.projectiles[0]).mass[0]) if loaded else 0.0
         start = {
             "azimuth": realized.azimuth,
             "azimuth_wheel": realized.azimuth / g.GEAR,
             "elevation": realized.elevation,
             "elevation_wheel": realized.elevation / g.GEAR,
             "brake": g.BRAKE_START,
-            "draw": -realized.sag(float(self.model.body(self.compiled.projectiles[0]).mass[0])),
+            "draw": -realized.sag(load),
         }
         for arm in g.ARMS:
             start |= {f"{arm}_joint{i + 1}": angle for i, angle in enumerate(g.HOME[arm])}

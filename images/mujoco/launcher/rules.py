@@ -183,7 +183,15 @@ def _loss(scene: Scene) -> list[Clause]:
     (x0, x1), (y0, y1), _ = WORKSPACE
     shots = len(scene.projectiles)
     return [
-        Clause("L-60", "A projectile that is not launched may not sink below this height.", 0.08, "m", None, "DROP"),
+        Clause(
+            "L-60",
+            "A projectile that is not launched may not sink below this height; one that lies on the floor at the start "
+            "(ground mode), once it has been lifted above 0.1 m.",
+            0.08,
+            "m",
+            None,
+            "DROP",
+        ),
         Clause(
             "L-61",
             "A required target that has not reached its goal, or a protected element, may not leave this area (x, y).",

@@ -64,6 +64,7 @@ class Gunner:
     def __init__(self, client: Client, description: Description, report: Callable[[str], None]) -> None:
         parameters = description.parameters
         self.report, self.parameters = report, parameters
+        self.loaded = description.mode == "loaded"
         self.mechanism = Mechanism.from_parameters(parameters)
         self.projectiles = [
             Projectile(item["kind"], item["mass"], item["radius"]) for item in parameters["projectiles"]
@@ -95,7 +96,7 @@ class Gunner:
                 f"{np.degrees(aim.azimuth):.2f}, elevation {np.degrees(aim.elevation):.2f} degrees, draw "
                 f"{1000 * aim.draw:.0f} mm; {100 * aim.robustness:.0f} % of disturbed shots hit"
             )
-            shot = self.cycle.shoot(aim, projectile, loaded=index == 0)
+            shot = self.cycle.shoot(aim, projectile, loaded=self.loaded and index == 0)
             fired += shot.fired
             self._learn(shot, projectile)
             self._look()
