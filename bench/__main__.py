@@ -22,6 +22,7 @@ BENCHES = (
     "replay",
     "agents",
     "submission",
+    "leaderboard",
 )
 
 

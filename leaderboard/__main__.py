@@ -13,6 +13,7 @@ from typing import NoReturn
 
 APP = Path(__file__).with_name("app.py")
 PORT = 8501
+MANY = 50  # runs to score from which the terminal sees the progress
 
 # Okabe and Ito's blue on light, their sky blue on dark: apart from orange and grey for every kind of colour vision.
 OPTIONS = {
@@ -41,8 +42,29 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         _refuse("streamlit is not installed here: run `make leaderboard`, which installs it")
     port = port_number(given.port)
     check_free(given.address, port)
+    prepare()
     print(f"leaderboard: {shown(given.address, port)} (Ctrl-C ends it)", flush=True)
     os.execv(sys.executable, command(given.address, port))
+
+
+def prepare() -> None:
+    """Score what is new in a large store before anybody waits for it. What cannot be read is told on the page."""
+    from leaderboard.board import Board, place_of
+    from runner.store.database import AssayError
+    from runner.store.store import Store
+
+    def say(done: int, count: int) -> None:
+        if count >= MANY and done % 50 == 0:
+            print(f"leaderboard: scoring the runs, {done} of {count}", flush=True)
+
+    try:
+        store = Store(read_only=True)
+        try:
+            Board(place_of(store)).refresh(store, say)
+        finally:
+            store.close()
+    except AssayError:
+        return
 
 
 def command(address: str, port: int) -> list[str]:

@@ -30,7 +30,7 @@ from runner.store.store import Run, Store
 from runner.store.tables import EntryRow, RunRow
 from scoring.report import SCORING_VERSION
 
-VERSION = 1  # of what is kept of a run
+VERSION = 2  # of what is kept of a run
 KEPT = ("report", "slots", "failures", "others", "runtimes", "official", "cost_usd", "unpriced", "stale")
 logger = logging.getLogger("leaderboard")
 
@@ -43,6 +43,7 @@ class Board:
     """All runs of one store, newest first. Safe to share between threads."""
 
     place: Path | None
+    version: int = 0  # counts what was found to be new
     _found: dict[str, tuple[Head, Entry | Unscored]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -58,7 +59,10 @@ class Board:
                 say(number, len(due))
                 fresh[key] = heads[key], read_entry(store, run, listing=False)
             self._save(store, fresh)
-            self._found = {key: (self._found | fresh)[key] for key in heads if key in self._found or key in fresh}
+            found = self._found | fresh
+            now = {key: found[key] for key in heads if key in found}
+            self.version += bool(fresh) or now.keys() != self._found.keys()
+            self._found = now
             return [found for _, found in self._found.values()]
 
     def head(self, run_id: str) -> str:
@@ -128,6 +132,7 @@ def _written(found: Entry | Unscored) -> str:
     if isinstance(found, Unscored):
         return json.dumps({"why": found.why})
     value: dict[str, Any] = {name: getattr(found, name) for name in KEPT}
+    value["rest"] = found.setting.rest
     value["updated_at"] = found.updated_at.isoformat() if found.updated_at else None
     value["signer"] = [found.signer.key, found.signer.name] if found.signer else None
     return json.dumps(value)
@@ -139,7 +144,7 @@ def _read(run: Run, value: dict[str, Any]) -> Entry | Unscored:
     agent = run.settings["agent"]
     return Entry(
         run=run,
-        setting=setting_of(run.settings),
+        setting=setting_of(run.settings, value["rest"]),
         model=str(run.settings["model"]),
         agent=str(agent["name"]),
         parameters=dict(agent["parameters"]),

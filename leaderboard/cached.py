@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
+
 import streamlit as st
 
+from leaderboard.blocks import Page
 from leaderboard.board import Board, place_of
 from leaderboard.site import Detail, Site, read_detail
 from leaderboard.source import Entry, Unscored, judged
@@ -25,7 +28,18 @@ def site(store: Store) -> Site:
 
     found = board.refresh(store, say)
     waiting.empty()
-    return Site(store, found, lambda run: _detail(store, store.database.label, run.id, board.head(run.id), run))
+    label = store.database.label
+    return Site(store, found, lambda run: _detail(store, label, run.id, board.head(run.id), run), board.version)
+
+
+def page(site: Site, key: tuple[Hashable, ...], make: Callable[[], Page]) -> Page:
+    """A page that depends on the store and on ``key`` alone: it is built for the first visitor and kept."""
+    return _page(site.store.database.label, site.version, key, make)
+
+
+@st.cache_resource(max_entries=64, show_spinner="Building the page …")
+def _page(place: str, version: int, key: tuple[Hashable, ...], _make: Callable[[], Page]) -> Page:
+    return _make()
 
 
 @st.cache_resource(show_spinner=False)

@@ -151,15 +151,15 @@ def traces(
     bottom = 20 + height * len(lines)
 
     def at(time: float) -> float:
-        return left + (WIDTH - left - 110) * time / max(end, 1e-9)
+        return left + (WIDTH - left - 160) * time / max(end, 1e-9)
 
     for time, _ in events:
         drawing.line((at(time), 14), (at(time), bottom), colour="bad", opacity=0.35)
     for number, (label, span, points) in enumerate(lines):
         y = 20 + height * number
-        drawing.line((left, y + height - 4), (WIDTH - 110, y + height - 4))
+        drawing.line((left, y + height - 4), (WIDTH - 160, y + height - 4))
         drawing.text(left - 12, y + 20, _cut(label, 26), anchor="end", size=12)
-        drawing.text(WIDTH - 100, y + 20, span, colour="quiet", size=11)
+        drawing.text(WIDTH - 150, y + 20, span, colour="quiet", size=11)
         if len(points) > 1:
             scaled = [(at(time), y + height - 5 - (height - 10) * value) for time, value in points]
             drawing.line(*scaled, colour="good", width=1.6)

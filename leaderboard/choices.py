@@ -8,13 +8,13 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 
 from leaderboard import cached, episode_page, source, verify
-from leaderboard.blocks import page
+from leaderboard.blocks import Page, page
 from leaderboard.draw import draw
 from leaderboard.episode import audit_of
 from leaderboard.markup import notice, tag
 from leaderboard.ranking import Standing
 from leaderboard.site import MOST_RUNS, Site
-from leaderboard.source import Entry, Unscored
+from leaderboard.source import Attempt, Entry, Unscored
 from leaderboard.views import audit, compare, failures, parts, protocol, run, submit, suites, tasks, trouble
 from leaderboard.views import ranking as ranking_view
 from runner.store.status import EVALUATED
@@ -31,7 +31,9 @@ def show_ranking(site: Site) -> None:
     else:
         chosen = ranking_of(site)
     number = st.query_params.get("page", "1")
-    draw(ranking_view.build(chosen, site.unscored, int(number) if number.isascii() and number.isdigit() else 1))
+    page_number = int(number) if number.isascii() and number.isdigit() else 1
+    key = ("ranking", tuple(item.setting.id for item in chosen), page_number)
+    draw(cached.page(site, key, lambda: ranking_view.build(chosen, site.unscored, page_number)))
 
 
 def ranking_of(site: Site) -> list[Standing]:
@@ -53,7 +55,8 @@ def ranking_of(site: Site) -> list[Standing]:
 def show_suites(site: Site) -> None:
     standing, entries = _runs(site, default=3)
     if standing is not None:
-        draw(suites.build(standing, site.details(entries)))
+        key = ("suites", standing.setting.id, tuple(entry.run.name for entry in entries))
+        draw(cached.page(site, key, lambda: suites.build(standing, site.details(entries))))
 
 
 def show_tasks(site: Site) -> None:
@@ -63,9 +66,13 @@ def show_tasks(site: Site) -> None:
     rows = {row.entry.run.name: row.entry for row in standing.rows}
     labels = {ALL: "how many runs solve it"} | {name: parts.agent_name(entry) for name, entry in rows.items()}
     name = _pick("Outcomes of", "runs", labels, ALL)
-    details = site.details([rows[name]]) if name in rows else []
-    query = st.query_params
-    draw(tasks.build(standing, details[0] if details else None, query.get("sort"), query.get("suite")))
+    sort, suite = st.query_params.get("sort"), st.query_params.get("suite")
+
+    def make() -> Page:
+        details = site.details([rows[name]]) if name in rows else []
+        return tasks.build(standing, details[0] if details else None, sort, suite)
+
+    draw(cached.page(site, ("tasks", standing.setting.id, name, sort, suite), make))
 
 
 def show_task(site: Site, environment_id: str) -> None:
@@ -82,13 +89,19 @@ def show_failures(site: Site) -> None:
     standing, entries = _runs(site, default=MOST_RUNS, every=True)
     if standing is None:
         return
-    aside = []
+    key = ("failures", standing.setting.id, tuple(entry.run.name for entry in entries))
+    draw(cached.page(site, key, lambda: failures.build(standing, entries, _aside(site, entries))))
+
+
+def _aside(site: Site, entries: list[Entry]) -> list[tuple[Entry, Attempt]]:
+    """The attempts with an incident, where the runs are few enough to read them whole."""
+    found: list[tuple[Entry, Attempt]] = []
     if len(entries) <= DETAILED:
         for detail in site.details(entries):
             incidents = [row for row in detail.entry.report["attempts"] if row["incident"] != "none"]
             numbers = [row["sequence"] for row in incidents]
-            aside += [(detail.entry, item) for item in source.attempts_of(site.store, detail.entry, numbers)]
-    draw(failures.build(standing, entries, aside))
+            found += [(detail.entry, item) for item in source.attempts_of(site.store, detail.entry, numbers)]
+    return found
 
 
 def show_compare(site: Site) -> None:

@@ -21,7 +21,7 @@ from leaderboard.markup import SITE, Safe, join, small, tag
 from leaderboard.ranking import Standing
 from leaderboard.site import Site, read_detail
 from leaderboard.views import audit, failures, front, parts, protocol, ranking, submit, suites, tasks
-from runner.errors import AssayError, BadInput
+from runner.store.database import AssayError, BadInput
 from runner.store.store import Store
 
 STYLES = [Path(__file__).with_name(name) for name in ("frame.css", "style.css")]

@@ -31,11 +31,13 @@ class Detail:
 
 @dataclass(frozen=True)
 class Site:
-    """One visit. ``detail`` reads a whole run, from a cache where there is one."""
+    """One visit. ``detail`` reads a whole run, from a cache where there is one; ``version`` names this state of the
+    store as long as the server runs."""
 
     store: Store
     found: Sequence[Entry | Unscored]
     detail: Callable[[Run], Detail | Unscored]
+    version: int = 0
 
     @cached_property
     def entries(self) -> list[Entry]:

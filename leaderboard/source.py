@@ -104,8 +104,8 @@ class Attempt:
     state: IncidentState
 
 
-def setting_of(settings: dict[str, Any]) -> Setting:
-    """Raises KeyError naming the field that is missing."""
+def setting_of(settings: dict[str, Any], rest: str | None = None) -> Setting:
+    """``rest`` where it is known already. Raises KeyError naming the field that is missing."""
     return Setting(
         board=settings["board"],
         subset=settings["subset"],
@@ -116,7 +116,7 @@ def setting_of(settings: dict[str, Any]) -> Setting:
         level=settings["level"],
         grants=tuple(sorted(settings["grants"])),
         seed=settings["seed"],
-        rest=digest([settings["budgets"], _group_versions(settings["versions"])])[:8],
+        rest=rest or digest([settings["budgets"], _group_versions(settings["versions"])])[:8],
     )
 
 
