@@ -63,7 +63,7 @@ def started(runtime: Runtime, request: PairRequest, spec: dict[str, Any]) -> Ite
 
 
 def sandbox(pair: Started) -> SandboxLink:
-    return SandboxLink(pair.pair.sandbox, lambda note: None)
+    return SandboxLink(pair.pair, lambda note: None)
 
 
 def run(link: SandboxLink, code: str) -> str:

@@ -183,7 +183,7 @@ class _Attempt:
         context = AttemptContext(
             attempt=self.row.id,
             describe=started.ready.header["describe"],
-            sandbox=SandboxLink(pair.sandbox, self._note),
+            sandbox=SandboxLink(pair, self._note),
             seed=seed,
             deadline=deadline,
             stop=threading.Event(),

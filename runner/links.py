@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,10 +17,11 @@ import numpy as np
 
 from images.client.wire import Attachment, FrameError, StreamError
 from runner.agents.base import ExecResult, SandboxGone
-from runner.runtimes.base import Channel, EngineGone
+from runner.runtimes.base import Channel, EngineGone, Pair
 from runner.store.text import decode_text
 
 MAX_NOTE = 1000  # characters
+ANSWER_S = 30.0  # the kernel answers within 2 s of a deadline; 30 s covers a machine that swaps
 
 
 @dataclass(frozen=True)
@@ -109,16 +111,21 @@ class EnvironmentLink:
 class SandboxLink:
     """The agent's :class:`~runner.agents.base.Sandbox` over the sandbox's stdio."""
 
-    def __init__(self, channel: Channel, on_note: Callable[[str], None]) -> None:
-        self._channel = channel
+    def __init__(self, pair: Pair, on_note: Callable[[str], None]) -> None:
+        self._pair = pair
+        self._channel = pair.sandbox
         self._on_note = on_note
         self._next = 0
 
     def execute(self, code: str, timeout_s: float, output_limit: int = 65536) -> ExecResult:
-        """Run Python code in the sandbox's worker. Raises SandboxGone or EngineGone."""
-        header, attachments = self._ask(
-            {"op": "exec", "code": code, "timeout_s": timeout_s, "output_limit": output_limit}, {}, "result"
-        )
+        """Run Python code in the sandbox's worker. Raises SandboxGone or EngineGone.
+
+        The kernel ends the code at ``timeout_s``. Code that stops the kernel itself (a SIGSTOP to every process) would
+        keep the answer back for as long as the episode has wall time: the sandbox is killed then.
+        """
+        request = {"op": "exec", "code": code, "timeout_s": timeout_s, "output_limit": output_limit}
+        with self._within(timeout_s + ANSWER_S):
+            header, attachments = self._ask(request, {}, "result")
         return ExecResult(
             status=str(header["status"]),
             stdout=_text(attachments.get("stdout")),
@@ -143,6 +150,30 @@ class SandboxLink:
             self._channel.send({"op": "close"})
         except (EngineGone, EOFError, OSError):
             return
+
+    @contextmanager
+    def _within(self, limit_s: float) -> Iterator[None]:
+        """Kill the sandbox when the exchange takes longer. Raises SandboxGone that says so."""
+        late = threading.Event()
+
+        def expire() -> None:
+            late.set()
+            with suppress(EngineGone):
+                self._pair.kill("sandbox")
+
+        timer = threading.Timer(limit_s, expire)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        except SandboxGone:
+            if late.is_set():
+                raise SandboxGone(
+                    f"the sandbox did not answer within {ANSWER_S:g} s of the end of its code's time and was killed"
+                ) from None
+            raise
+        finally:
+            timer.cancel()
 
     def _ask(
         self, header: dict[str, Any], attachments: Mapping[str, Attachment], answer: str

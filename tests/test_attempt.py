@@ -133,6 +133,40 @@ def test_an_agent_that_kills_its_own_sandbox_has_an_agent_exception(tmp_path: Pa
     assert record.evidence["exit_code"] == -9
 
 
+def test_code_that_stops_its_own_sandbox_costs_its_agent_the_attempt_and_not_the_wall_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("runner.links.ANSWER_S", 2.0)
+
+    def act(context: AttemptContext) -> AgentEnd | None:
+        context.sandbox.execute("import os, signal; os.kill(os.getppid(), signal.SIGSTOP)", timeout_s=1.0)
+        return None
+
+    (record,) = attempts(tmp_path, Scripted(act), wall_s=120.0)
+    assert record.cause == "agent_exception"
+    assert "did not answer within 2 s of the end of its code's time and was killed" in record.text
+    assert record.evidence["exit_code"] == -9
+    assert record.wall_s < 60
+
+
+def test_code_of_any_size_for_a_stopped_sandbox_does_not_hold_up_the_host(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("runner.links.ANSWER_S", 2.0)
+
+    def act(context: AttemptContext) -> AgentEnd | None:
+        stop = "import os, signal, threading\nkernel = os.getppid()\n"
+        stop += "threading.Timer(0.3, os.kill, (kernel, signal.SIGSTOP)).start()"
+        context.sandbox.execute(stop, timeout_s=5.0)
+        time.sleep(1.0)
+        context.sandbox.execute("#" * (1 << 20), timeout_s=0.5)  # more than a pipe takes
+        return None
+
+    (record,) = attempts(tmp_path, Scripted(act), wall_s=120.0)
+    assert record.cause == "agent_exception"
+    assert record.wall_s < 60
+
+
 @pytest.mark.parametrize(
     ("fault", "cause"),
     [

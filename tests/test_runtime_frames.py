@@ -126,3 +126,17 @@ def test_the_log_keeps_its_end() -> None:
         log.add(f"line {index}\n".encode())
     assert log.text().endswith(f"line {LOG_LIMIT - 1}\n")
     assert len(log.text()) == LOG_LIMIT
+
+
+@pytest.mark.parametrize("fault", [RecursionError, MemoryError, OverflowError, KeyError])
+def test_whatever_a_frame_does_to_its_reader_ends_the_stream_and_leaves_nobody_waiting(
+    piped: PipedChannel, monkeypatch: pytest.MonkeyPatch, fault: type[Exception]
+) -> None:
+    def broken(size: int) -> bytes:
+        raise fault("the reader is broken")
+
+    monkeypatch.setattr(piped.channel, "_read", broken)  # from the frame after the one that is being waited for
+    piped.feed(encode({"op": "a"}))
+    assert piped.channel.receive(5.0)[0] == {"op": "a"}
+    with pytest.raises(StreamError, match=fault.__name__):
+        piped.channel.receive(5.0)

@@ -119,7 +119,7 @@ def finish(link: EnvironmentLink, sandbox: Sandbox, record: AttemptRecord, dimen
 
 
 def _course(started: Started, record: AttemptRecord, actions: np.ndarray) -> Replayed:
-    link, sandbox = started.link, SandboxLink(started.pair.sandbox, lambda text: None)
+    link, sandbox = started.link, SandboxLink(started.pair, lambda text: None)
     began = time.monotonic()
     asked = None
     if feed(sandbox, actions) is None and not link.ended:

@@ -95,6 +95,8 @@ class StreamChannel:
             end = StreamError(str(error))
         except (EOFError, OSError, ValueError):
             pass
+        except Exception as error:  # whatever a hostile frame does to its reader must not leave the caller waiting
+            end = StreamError(f"the frame cannot be read ({type(error).__name__})")
         self.ended.set()
         self._put(end)
 
