@@ -46,6 +46,11 @@ class AgentThread(threading.Thread):
         self.end: AgentEnd | None = None
         self._agent, self._context, self._pair, self._link = agent, context, pair, link
 
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What the agent has said of itself so far, for the record."""
+        return dict(self._context.facts)
+
     def run(self) -> None:
         self.end = self._run()
         self._link.wake()
@@ -100,7 +105,7 @@ class Supervisor:
             self._evidence |= end.evidence  # of an agent that ended in order, whoever ended the episode
         ending = self._ending(cause, text)
         ending.acted = self.link.acted or int(ending.meter.get("actions", 0)) > 0
-        ending.evidence = {**self._evidence, **ending.evidence}
+        ending.evidence = {**self.thread.facts, **self._evidence, **ending.evidence}
         return ending
 
     def _wait(self) -> tuple[str, str, str]:

@@ -80,6 +80,7 @@ class AttemptContext:
     report_usage: Callable[[Usage], None]  # cumulative usage so far
     transcript: Callable[[dict[str, Any]], None]  # append one JSON entry to the stored transcript
     keep: Callable[[str, bytes], None]  # store a whole artifact, by its name
+    facts: dict[str, Any] = field(default_factory=dict)  # for the record's evidence, whatever ends the attempt
 
 
 @dataclass(frozen=True)
