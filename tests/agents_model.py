@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +85,7 @@ def _from(answers: Iterator[Answer]) -> Callable[[Sequence[Message]], Answer]:
 
 
 class ScriptedClient:
-    models = ("scripted-1",)
+    facts: Mapping[str, Any] = {"models": ["scripted-1"]}
 
     def __init__(self, model: ScriptedModel, allowance: Allowance) -> None:
         self._model, self._allowance = model, allowance

@@ -31,6 +31,7 @@ class Request:
     path: str
     headers: dict[str, str]
     raw: bytes
+    port: int  # of the client: the same for requests on one connection
 
     @property
     def body(self) -> dict[str, Any]:
@@ -154,7 +155,7 @@ class ModelServer:
 
             def _serve(self, raw: bytes) -> None:
                 headers = {name.lower(): value for name, value in self.headers.items()}
-                request = Request(time.monotonic(), self.command, self.path, headers, raw)
+                request = Request(time.monotonic(), self.command, self.path, headers, raw, self.client_address[1])
                 answer = server.answer(request)
                 server.wait(answer.delay_s)
                 with contextlib.suppress(ConnectionError):  # the client may have given up meanwhile

@@ -259,6 +259,7 @@ def test_the_wall_clock_ends_a_program_that_sleeps(tmp_path: Path) -> None:
     model = ScriptedModel([python("import time\ntime.sleep(600)")])
     record, _ = play(tmp_path, model, wall_s=3.0)
     assert (record.outcome, record.cause, record.code) == ("invalid", "wall_clock", "ERR")
+    assert record.evidence["models"] == ["scripted-1"]  # although its sandbox was killed under the agent
     assert record.wall_s < 12
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from model_server import Answer, ModelServer, completion, say
+from model_server import fault as fault_answer
 from model_session import ask, client, fault, opened, policy
 from PIL import Image
 
@@ -88,7 +89,39 @@ def test_the_model_that_answered_is_named_beside_the_one_that_was_asked(stream: 
     with ModelServer(answers) as server:
         asked = client(server, stream=stream)
         assert [ask(asked).model for _ in range(3)] == ["scripted-0613", "scripted-0701", "scripted-0613"]
-    assert asked.models == ("scripted-0613", "scripted-0701")
+    assert asked.facts["models"] == ["scripted-0613", "scripted-0701"]
+
+
+def test_what_the_provider_took_is_told_apart_from_what_was_waited_for_it() -> None:
+    answers = [fault_answer(503, "overloaded"), say("hello", delay_s=0.3)]
+    with ModelServer(answers) as server:
+        asked = client(server, calls=policy(retry={"first_wait_s": 0.4, "longest_wait_s": 0.4}))
+        reply = ask(asked)
+    provider = asked.facts["provider"]
+    assert provider["requests"] == reply.tries == 2
+    assert provider["request_s"] >= reply.latency_s - 0.001 >= 0.299
+    assert provider["retry_s"] >= 0.2  # half of the wait at least: the rest is jitter
+    assert provider["rate_limit_s"] < 0.1
+    assert reply.waited_s == pytest.approx(provider["retry_s"] + provider["rate_limit_s"], abs=0.002)
+
+
+def test_requests_of_a_model_share_a_connection_whatever_time_is_left() -> None:
+    with ModelServer([say("hello")]) as server:
+        for attempt in (client(server), client(server)):
+            for within_s in (20.0, 15.0, 10.0):
+                ask(attempt, within_s=within_s)
+        assert len({request.port for request in server.calls}) == 1
+
+
+def test_litellm_neither_prices_nor_logs_an_answer_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    from litellm.litellm_core_utils.litellm_logging import Logging
+
+    done: list[str] = []
+    for name in ("response_cost_calculator", "async_success_handler", "handle_sync_success_callbacks_for_async_calls"):
+        monkeypatch.setattr(Logging, name, lambda *_, _name=name, **__: done.append(_name))
+    with ModelServer([say("hello")]) as server:
+        assert ask(client(server)).text == "hello"
+    assert done == []
 
 
 @STREAMED
@@ -202,7 +235,7 @@ def test_a_wait_before_another_try_ends_when_the_episode_does() -> None:
         threading.Timer(0.5, cancel.set).start()
         with pytest.raises(CallCancelled):
             ask(asked, cancel=cancel)
-    assert 0.1 < asked.waited_s < 5
+    assert 0.1 < asked.facts["provider"]["retry_s"] < 5
 
 
 def test_declared_parameters_reach_the_provider() -> None:

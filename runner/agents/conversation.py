@@ -91,6 +91,7 @@ class Conversation:
             raise
         finally:
             context.report_usage(self.client.usage)
+            context.facts.update(self.client.facts)
         if reply.tokens.input and not reply.tokens.estimated:
             self._history.counted(reply.tokens.input)
         context.transcript(_entry(self.turn, reply))
@@ -145,6 +146,7 @@ def _entry(turn: int, reply: Reply) -> dict[str, Any]:
         "tokens": vars(reply.tokens),
         "cost_usd": reply.cost_usd,
         "latency_s": round(reply.latency_s, 4),
+        "waited_s": round(reply.waited_s, 4),
         "tries": reply.tries,
         "raw": reply.raw,
     }

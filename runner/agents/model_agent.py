@@ -77,8 +77,7 @@ class _Attempt:
             end = AgentEnd()
         except ModelFault as fault:
             end = fault.end()
-        models = {"models": list(self.client.models)} if self.client.models else {}
-        return AgentEnd(end.cause, end.text, {**models, **end.evidence})
+        return end
 
     def _begin(self) -> None:
         tools = self.interface.tools if self.manner.functions else ()

@@ -63,8 +63,8 @@ class Reply:
     """An answer that an agent can work with: some text, or at least one tool call.
 
     ``message`` is the assistant message to append to the conversation; ``raw`` the provider's response as JSON, for the
-    transcript; ``sent`` the messages exactly as they went out. ``latency_s`` is the call that answered, without waiting
-    for the rate limit; ``tries`` counts the requests, retries included.
+    transcript; ``sent`` the messages exactly as they went out. ``latency_s`` is the request that answered, ``waited_s``
+    what went before it for the rate limit and for retries; ``tries`` counts the requests, retries included.
     """
 
     text: str
@@ -78,6 +78,7 @@ class Reply:
     message: Message
     sent: Sequence[Message]
     raw: dict[str, Any]
+    waited_s: float = 0.0
 
 
 class ModelFault(Exception):
@@ -149,8 +150,10 @@ class ModelClient(Protocol):
         when it raised. ``tokens_input`` counts cached input too."""
 
     @property
-    def models(self) -> tuple[str, ...]:
-        """Model ids that the provider reported, in order of first appearance: evidence for the record."""
+    def facts(self) -> dict[str, Any]:
+        """For the record's evidence: ``models``, ids that the provider reported, in order of first appearance, and
+        ``provider``: ``requests`` made, seconds that they took (``request_s``), seconds of the attempt's wall time that
+        were waited for the rate limit (``rate_limit_s``) and before retries (``retry_s``)."""
 
 
 class Model(Protocol):

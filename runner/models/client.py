@@ -50,6 +50,16 @@ class _Call:
 
 
 @dataclass(frozen=True)
+class _Answered:
+    """An answer, good or bad, with what is counted for it."""
+
+    answer: Answer
+    tokens: Tokens
+    cost_usd: float | None
+    latency_s: float
+
+
+@dataclass(frozen=True)
 class Link:
     """What the calls of a model share."""
 
@@ -70,15 +80,17 @@ class Client:
         self._link, self._allowance = link, allowance
         self._meter = Meter()
         self._models: dict[str, None] = {}
-        self.waited_s = 0.0  # for the rate limit and before retries, within the attempt's wall time
+        self._requests, self._request_s, self._rate_limit_s, self._retry_s = 0, 0.0, 0.0, 0.0
 
     @property
     def usage(self) -> Usage:
         return self._meter.usage()
 
     @property
-    def models(self) -> tuple[str, ...]:
-        return tuple(self._models)
+    def facts(self) -> dict[str, Any]:
+        seconds = {"request_s": self._request_s, "rate_limit_s": self._rate_limit_s, "retry_s": self._retry_s}
+        provider = {"requests": self._requests, **{name: round(value, 3) for name, value in seconds.items()}}
+        return {"provider": provider} | ({"models": list(self._models)} if self._models else {})
 
     def complete(
         self,
@@ -95,11 +107,12 @@ class Client:
         self._check_allowance(pictures)
         self._meter.called(pictures)
         call = _Call(sent, tools, deadline, cancel, tokens)
+        waited_s = self._rate_limit_s + self._retry_s
         try:
-            answer, latency_s = self._retried(call)
+            answered = self._retried(call)
         except _Transport as error:
             raise _final(error.fault, call) from None
-        return self._reply(answer, latency_s, call)
+        return _reply(answered, call, self._rate_limit_s + self._retry_s - waited_s)
 
     def _check_allowance(self, pictures: int) -> None:
         tokens, most = self._allowance.tokens, self._allowance.pictures
@@ -111,7 +124,7 @@ class Client:
             raise ModelFault("image_budget", text, {"pictures": self._meter.pictures, "allowance": most})
 
     # ---- the request and its retries --------------------------------------------------------------------------------
-    def _retried(self, call: _Call) -> tuple[Answer, float]:
+    def _retried(self, call: _Call) -> _Answered:
         import tenacity
 
         policy = self._link.policy.retry
@@ -144,26 +157,26 @@ class Client:
     def _sleep(self, seconds: float, call: _Call) -> None:
         began = time.monotonic()
         cancelled = call.cancel.wait(seconds)
-        self.waited_s += time.monotonic() - began
+        self._retry_s += time.monotonic() - began
         if cancelled:
             raise CallCancelled("the episode ended while a call was to be tried again")
 
-    def _once(self, call: _Call) -> tuple[Answer, float]:
+    def _once(self, call: _Call) -> _Answered:
         """One request. Raises _Transport, ModelFault, CallCancelled."""
         link = self._link
-        began = time.monotonic()
-        reserve = call.tokens + link.policy.estimate.tokens_per_answer
-        admission = link.limiter.admit(reserve, call.cancel, call.deadline)
-        self.waited_s += (sent := time.monotonic()) - began
+        admission = self._admitted(call)
         call.tries += 1
-        result = self._exchange(call, admission)
-        latency_s = time.monotonic() - sent
+        self._requests += 1
+        sent = time.monotonic()
+        try:
+            result = self._exchange(call, admission)
+        finally:
+            self._request_s += (latency_s := time.monotonic() - sent)
         body = body_of(result)
         fault = fault_of(result, body, link.policy, link.redactor)
         if fault is None:
             answer = read(result, body, link.redactor)
-            self._count(answer, call, admission)
-            return answer, latency_s
+            return _Answered(answer, *self._count(answer, call, admission), latency_s)
         call.faults.append(fault.text)
         if result.exchange.broken is not None and _may_have_run(result):
             self._count_lost(call, admission)
@@ -172,6 +185,14 @@ class Client:
         if fault.retry:
             raise _Transport(fault)
         raise _final(fault, call)
+
+    def _admitted(self, call: _Call) -> Admission:
+        reserve = call.tokens + self._link.policy.estimate.tokens_per_answer
+        began = time.monotonic()
+        try:
+            return self._link.limiter.admit(reserve, call.cancel, call.deadline)
+        finally:
+            self._rate_limit_s += time.monotonic() - began
 
     def _exchange(self, call: _Call, admission: Admission) -> Result:
         link = self._link
@@ -197,14 +218,16 @@ class Client:
         raise CallCancelled("the episode ended while the model was being asked")
 
     # ---- the account ------------------------------------------------------------------------------------------------
-    def _count(self, answer: Answer, call: _Call, admission: Admission) -> None:
-        """Usage of an answer, good or bad; by estimate where the provider gave none."""
+    def _count(self, answer: Answer, call: _Call, admission: Admission) -> tuple[Tokens, float | None]:
+        """Tokens and cost of an answer, good or bad; by estimate where the provider gave no usage."""
         link = self._link
         tokens = answer.tokens or self._estimated(answer, call)
-        self._meter.count(tokens, link.library.cost(link.name, priceable(answer.usage, tokens)))
+        cost_usd = link.library.cost(link.name, priceable(answer.usage, tokens))
+        self._meter.count(tokens, cost_usd)
         link.limiter.settle(admission, (tokens.input or 0) + (tokens.output or 0))
         if answer.model is not None:
             self._models.setdefault(answer.model)
+        return tokens, cost_usd
 
     def _estimated(self, answer: Answer, call: _Call) -> Tokens:
         arguments = "".join(item.arguments for item in answer.calls)
@@ -218,26 +241,28 @@ class Client:
         self._meter.count(tokens, link.library.cost(link.name, priceable(None, tokens)))
         link.limiter.settle(admission, call.tokens)
 
-    def _reply(self, answer: Answer, latency_s: float, call: _Call) -> Reply:
-        """The reply, or the fault that the answer is."""
-        tokens = answer.tokens or self._estimated(answer, call)
-        reply = Reply(
-            text=answer.content,
-            tool_calls=answer.calls,
-            finish=answer.finish,
-            tokens=tokens,
-            cost_usd=self._link.library.cost(self._link.name, priceable(answer.usage, tokens)),
-            model=answer.model,
-            latency_s=latency_s,
-            tries=call.tries,
-            message=answer.message or {"role": "assistant", "content": ""},
-            sent=call.messages,
-            raw=answer.raw,
-        )
-        if answer.cause is None:
-            return reply
-        evidence = {"finish": answer.finish, "tries": call.tries, "model": answer.model}
-        raise ModelFault(answer.cause, answer.text, evidence, reply=reply)
+
+def _reply(answered: _Answered, call: _Call, waited_s: float) -> Reply:
+    """The reply, or the fault that the answer is."""
+    answer = answered.answer
+    reply = Reply(
+        text=answer.content,
+        tool_calls=answer.calls,
+        finish=answer.finish,
+        tokens=answered.tokens,
+        cost_usd=answered.cost_usd,
+        model=answer.model,
+        latency_s=answered.latency_s,
+        waited_s=waited_s,
+        tries=call.tries,
+        message=answer.message or {"role": "assistant", "content": ""},
+        sent=call.messages,
+        raw=answer.raw,
+    )
+    if answer.cause is None:
+        return reply
+    evidence = {"finish": answer.finish, "tries": call.tries, "model": answer.model}
+    raise ModelFault(answer.cause, answer.text, evidence, reply=reply)
 
 
 def _may_have_run(result: Result) -> bool:

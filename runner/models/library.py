@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from runner.errors import BadInput
 
 if TYPE_CHECKING:
+    from manifests.calls import Timeouts
     from runner.models.tap import Exchange
 
 KEPT = ("LITELLM_PROXY_API_KEY", "LITELLM_PROXY_API_BASE")  # the names under which users give a key for litellm's proxy
@@ -35,7 +36,7 @@ PRICES = "model_prices_and_context_window_backup.json"  # the table that litellm
 
 @dataclass(frozen=True)
 class Request:
-    """One request to a provider, in litellm's words."""
+    """One request to a provider, in litellm's words. After ``timeout_s`` it is given up."""
 
     model: str
     messages: Sequence[Mapping[str, Any]]
@@ -113,7 +114,8 @@ class Library:
 
             from runner.models.tap import install
 
-            install(connect_s=_connect_s())
+            install(connect_s=_timeouts().connect_s)
+            litellm.utils.dispatch_success_logging = litellm.utils.update_response_metadata = _left_out
         except BaseException as error:
             self._error = error
             return
@@ -204,7 +206,7 @@ class Library:
             tools=list(request.tools) if request.tools else None,
             base_url=request.base_url,
             api_key=request.api_key,
-            timeout=request.timeout_s,
+            timeout=_timeouts().answer_s,  # always the same: with another one litellm makes a new client and connection
             max_retries=0,
             num_retries=0,
             **options,
@@ -215,7 +217,11 @@ class Library:
         return answer.model_dump(warnings=False) if answer is not None else None
 
 
-def _connect_s() -> float:
+def _left_out(*_: object, **__: object) -> None:
+    """In place of litellm's own pricing and logging of every answer, which nobody reads: a third of its time."""
+
+
+def _timeouts() -> Timeouts:
     from manifests.load import load
 
-    return float(load().model_calls.timeouts.connect_s)
+    return load().model_calls.timeouts
