@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.locked
 BENCH := $(VENV)/.bench
 PAGES := $(VENV)/.leaderboard
+BROWSER := $(VENV)/.browser
 MODELS := $(VENV)/.models
 VIDEO := $(VENV)/.video
 SMALLMODEL := $(VENV)/.smallmodel
@@ -103,7 +104,7 @@ lint: $(STAMP) ## ruff (lint, format) and mypy
 leaderboard: $(PAGES) ## the page (PORT=8501)
 	@$(BIN)/python -m leaderboard $${PORT:+--port "$$PORT"}
 
-test-leaderboard: $(PAGES) ## the tests of the page, with its packages
+test-leaderboard: $(PAGES) $(BROWSER) ## the tests of the page, with its packages; in a browser where Chromium is installed
 	@ASSAY_REQUIRE=leaderboard $(BIN)/python -m pytest tests/test_leaderboard*.py $(PYTEST)
 
 test-smallmodel: $(STAMP) $(MODELS) $(SMALLMODEL) ## episodes of a small language model that runs on this machine
@@ -114,6 +115,11 @@ $(PAGES): $(STAMP) requirements-leaderboard.lock
 	@echo 'setup: packages of requirements-leaderboard.lock, each checked against its hash'
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-leaderboard.lock
 	@touch $(PAGES)
+
+$(BROWSER): $(STAMP) requirements-browser.lock
+	@echo 'setup: packages of requirements-browser.lock, each checked against its hash'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-browser.lock
+	@touch $(BROWSER)
 
 $(BENCH): $(STAMP) requirements-bench.lock
 	@echo 'setup: packages of requirements-bench.lock, each checked against its hash'
