@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -100,3 +101,38 @@ def test_what_cannot_be_started_is_named(change: dict[str, Any], text: str) -> N
 def test_choosing_imports_no_container_library() -> None:
     code = "import sys, runner.runtimes.select; sys.exit('docker' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("name", [pytest.param("bubblewrap", marks=pytest.mark.bubblewrap), "process"])
+def test_a_gpu_is_refused_where_no_attempt_would_get_it(name: str, tmp_path: Path) -> None:
+    chosen = select(name, TRUSTED, tmp_path)
+    try:
+        with pytest.raises(RuntimeUnavailable, match=rf"gpus: the runtime {name} gives .* RUNTIME=docker .* GPUS out"):
+            chosen.prepare(replace(request(), gpus=True))
+        assert chosen.prepare(request())
+    finally:
+        chosen.close()
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("tcp://127.0.0.1:1", "Connection refused; start it"),
+        ("unix:///none.sock", "No such file or directory; install and start Docker"),
+        ("garbage", "port is required"),
+        ("http://[bad", "Invalid IPv6 URL"),
+        ("tcp://nowhere.invalid:2375", "the name of its host is unknown"),
+    ],
+)
+def test_an_address_in_docker_host_that_does_not_answer_is_one_line_with_the_fix(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, address: str, said: str
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", address)
+    with pytest.raises(RuntimeUnavailable) as error:
+        select("docker", TRUSTED, tmp_path)
+    text = str(error.value)
+    assert text.startswith(f"docker: no Engine answers at {address}: ")
+    assert said in text
+    assert "give in DOCKER_HOST an address that answers" in text
+    assert "\n" not in text
+    assert len(text) < 400

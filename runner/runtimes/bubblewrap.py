@@ -21,7 +21,7 @@ from manifests.records import ImageIdentity
 from runner.runtimes import bpf, view
 from runner.runtimes.base import Limits, PairRequest, Role, RuntimeFacts, RuntimeUnavailable
 from runner.runtimes.children import Command
-from runner.runtimes.commands import entry_points
+from runner.runtimes.commands import entry_points, refuse_gpus
 
 SOCKET = "/io/s"
 SHM_SIZE = 64 << 20
@@ -51,6 +51,7 @@ class BubblewrapLauncher:
         self.facts = RuntimeFacts("bubblewrap", False, why, details)
 
     def prepare(self, request: PairRequest) -> tuple[ImageIdentity, ...]:
+        refuse_gpus("bubblewrap", request)
         points = entry_points(request)
         for role in (points.environment_role, points.sandbox_role):
             view.arguments(role)
@@ -69,7 +70,7 @@ class BubblewrapLauncher:
             points.environment_role,
             points.environment(SOCKET),
             request.environment_limits,
-            ["--bind", str(io), "/io", *_devices(request.gpus)],
+            ["--bind", str(io), "/io"],
             (user, user, []),
         )
         sandbox = self._command(
@@ -161,8 +162,3 @@ def _options(program: str) -> frozenset[str]:
 
 def _tmpfs(folder: str, size: int) -> list[str]:
     return ["--perms", "1777", "--size", str(size), "--tmpfs", folder]
-
-
-def _devices(gpus: bool) -> list[str]:
-    names = [path for path in ("/dev/dri", *map(str, Path("/dev").glob("nvidia*"))) if gpus and os.path.exists(path)]
-    return [word for path in names for word in ("--dev-bind", path, path)]

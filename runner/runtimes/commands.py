@@ -37,3 +37,12 @@ def entry_points(request: PairRequest) -> EntryPoints:
             f"sandbox {request.sandbox!r} is unknown; known: {', '.join(sorted(manifests.sandboxes))}"
         )
     return EntryPoints(engine.role, engine.module, request.sandbox, sandbox.module)
+
+
+def refuse_gpus(runtime: str, request: PairRequest) -> None:
+    """For the runtimes that hand no GPU to an attempt: a request that would be passed over in silence is refused."""
+    if request.gpus:
+        raise RuntimeUnavailable(
+            f"gpus: the runtime {runtime} gives an attempt no GPU; use RUNTIME=docker with NVIDIA's toolkit, or "
+            "leave GPUS out"
+        )

@@ -19,6 +19,8 @@ import urllib3.exceptions
 from runner.runtimes.base import EngineGone, RuntimeUnavailable
 
 API_TIMEOUT_S = 60.0  # one call; starting a container on a loaded machine takes seconds
+MAX_REASON = 120  # characters of an error that is none of the known ones
+START = "start it (for example `systemctl start docker`)"
 MINIMUM_API = (1, 41)  # Engine 20.10
 # Without these the Engine accepts a limit and does not enforce it.
 _SUPPORTS = {
@@ -63,15 +65,25 @@ def connect() -> Any:
         if "DOCKER_HOST" in os.environ:
             return docker.APIClient(**{**settings, **docker.utils.kwargs_from_env()})
         return docker.APIClient(base_url=where, **settings)
-    except (*_LOST, docker.errors.DockerException) as error:
+    except (*_LOST, docker.errors.DockerException, ValueError) as error:  # ValueError: an address that is none
         reason = _reason(error)
-    if "Permission denied" in reason:
-        fix = "add yourself to the group docker (`sudo usermod -aG docker $USER`, then log in again)"
-    elif "No such file" in reason:
-        fix = "install and start Docker (Debian: apt-get install docker.io)"
-    else:
-        fix = "start it (for example `systemctl start docker`)"
-    raise RuntimeUnavailable(f"docker: no Engine answers at {where}: {reason}; {fix}")
+    raise RuntimeUnavailable(f"docker: no Engine answers at {where}: {reason}; {_fix(reason)}")
+
+
+def _fix(reason: str) -> str:
+    known = {
+        "Permission denied": "add yourself to the group docker (`sudo usermod -aG docker $USER`, then log in again)",
+        "No such file": "install and start Docker (Debian: apt-get install docker.io)",
+        "Connection refused": START,
+        "timed out": START,
+    }
+    found = [fix for part, fix in known.items() if part in reason]
+    if "DOCKER_HOST" in os.environ:
+        found.append(
+            "give in DOCKER_HOST an address that answers, as unix:///var/run/docker.sock, or unset it (and "
+            "DOCKER_TLS_VERIFY)"
+        )
+    return ", or ".join(found or [START])
 
 
 def check(api: Any) -> dict[str, Any]:
@@ -124,4 +136,6 @@ def _reason(error: BaseException) -> str:
     ):
         if part in text:
             return part
-    return " ".join(text.split())[:200] or type(error).__name__
+    if "NameResolutionError" in text:
+        return "the name of its host is unknown"
+    return " ".join(text.split())[:MAX_REASON] or type(error).__name__

@@ -12,7 +12,7 @@ from runner.images.contents import ROOT
 from runner.runtimes import view
 from runner.runtimes.base import PairRequest, Role, RuntimeFacts
 from runner.runtimes.children import Command
-from runner.runtimes.commands import entry_points
+from runner.runtimes.commands import entry_points, refuse_gpus
 
 
 class ProcessLauncher:
@@ -21,6 +21,7 @@ class ProcessLauncher:
         self.facts = RuntimeFacts("process", False, why, details)
 
     def prepare(self, request: PairRequest) -> tuple[ImageIdentity, ...]:
+        refuse_gpus("process", request)
         points = entry_points(request)
         return view.identity("process", points.environment_role), view.identity("process", points.sandbox_role)
 
