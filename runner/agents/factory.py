@@ -23,6 +23,7 @@ from runner.store.text import digest
 
 # What an agent's digest covers beside its prompts and policy.
 SOURCES = (
+    "choices",
     "code",
     "conversation",
     "factory",
