@@ -11,7 +11,7 @@ VIDEO := $(VENV)/.video
 SMALLMODEL := $(VENV)/.smallmodel
 BASELINES := reference random noop
 .DEFAULT_GOAL := help
-.PHONY: help setup evaluate video doctor audit demo test test-slow test-leaderboard test-smallmodel images leaderboard bench lint
+.PHONY: help setup evaluate video doctor audit demo test test-slow test-leaderboard test-smallmodel images leaderboard bench lint certify atlas
 
 help: ## show this text
 	@echo 'Assay: a containerized, reproducible leaderboard for embodied foundation-model agents'
@@ -97,6 +97,13 @@ test-slow: $(STAMP) ## the long sweeps
 
 bench: $(BENCH) ## measure speed and size, each beside a raw baseline of the same run
 	@$(BIN)/python -m bench
+
+certify: $(STAMP) ## play the launcher's certificates again and compare digests (TASKS=A007,A02*, JOBS=2)
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m images.mujoco.launcher.workshop.certify $${TASKS:+--tasks "$$TASKS"} $${JOBS:+--jobs "$$JOBS"}
+
+atlas: $(STAMP) ## measure launcher scenes that changed, and write docs/launcher-atlas.md and docs/launcher.png
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m images.mujoco.launcher.workshop.measure $${TASKS:+--tasks "$$TASKS"} $${JOBS:+--jobs "$$JOBS"}
+	@$(BIN)/python -m images.mujoco.launcher.workshop.atlas --picture
 
 lint: $(STAMP) ## ruff (lint, format) and mypy
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
