@@ -205,6 +205,16 @@ def test_a_second_live_evaluation_of_a_run_is_refused_with_its_process(store: St
     store.lock("r").release()
 
 
+@pytest.mark.parametrize("name", ["a?b", "a#b%20c", "a b", "a\nb", "ü", "a&b=c"])
+def test_a_store_is_in_the_folder_that_was_named_whatever_its_name(tmp_path: Path, name: str) -> None:
+    Store(tmp_path / name).close()
+    assert (tmp_path / name / "assay.sqlite").is_file()
+    assert os.listdir(tmp_path) == [name]
+    reader = Store(tmp_path / name, read_only=True)
+    assert reader.runs() == []
+    reader.close()
+
+
 def test_a_future_schema_version_is_one_line(tmp_path: Path) -> None:
     Store(tmp_path).close()
     with sqlite3.connect(tmp_path / "assay.sqlite") as raw:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
+from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError, OperationalError
 from sqlalchemy.pool import NullPool
@@ -58,7 +58,7 @@ class Database:
     ``read_only`` creates, migrates and changes nothing, and also reads a store on a read-only mount.
     """
 
-    def __init__(self, url: str, *, read_only: bool = False) -> None:
+    def __init__(self, url: str | URL, *, read_only: bool = False) -> None:
         self.url = url
         self.read_only = read_only
         self.path: Path | None = None
@@ -181,7 +181,7 @@ class Database:
         return version
 
 
-def _reader(url: str, path: Path | None) -> Engine:
+def _reader(url: str | URL, path: Path | None) -> Engine:
     """An engine whose connections cannot change anything. A file is opened anew for every transaction."""
     if path is None:
         return create_engine(url, pool_pre_ping=True, connect_args={"options": "-c default_transaction_read_only=on"})

@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import func
+from sqlalchemy import URL, func
 from sqlmodel import col, select
 
 from manifests.records import AttemptRecord
@@ -64,9 +64,10 @@ class Store:
         if not read_only:
             make_folder(self.home)
         own = self.home / DATABASE
-        where = url or os.environ.get("ASSAY_STORE") or f"sqlite:///{own}"
-        if where == f"sqlite:///{own}":
+        where: str | URL | None = url or os.environ.get("ASSAY_STORE")
+        if not where:
             _check_whole(own)
+            where = URL.create("sqlite", database=str(own))  # as text, a '?' or '%' in the path would have a meaning
         self.database = Database(where, read_only=read_only)
 
     def close(self) -> None:
