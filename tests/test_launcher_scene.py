@@ -85,6 +85,11 @@ def test_an_element_within_reach_of_the_arms_is_refused() -> None:
     assert "elements.0.at: [0.6, 0.0, 0.0] is outside" in refused(lambda d: d["elements"][0].update(at=[0.6, 0, 0]))
 
 
+def test_a_target_beyond_the_range_of_the_launcher_is_refused() -> None:
+    text = refused(lambda d: d["elements"][0].update(at=[5.2, 1.5, 0]))
+    assert "task.required.0.element: 'one' is 4.89 m from the pivot; no shot flies beyond 4.5 m" in text
+
+
 def test_two_elements_may_not_share_a_name() -> None:
     assert "name 'one' is used 2 times" in refused(lambda d: d["elements"].append(board("one", 3.0)))
 

@@ -7,6 +7,7 @@ stands (its lowest point below its centre), ``yaw`` turns it about the vertical.
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -29,6 +30,7 @@ from images.mujoco.launcher.kinds import (
 
 SCENES = Path(__file__).parent / "scenes"
 REACH = 1.15  # m: elements start beyond the reach of the arms
+RANGE = 4.5  # m from the pivot: how far the lightest projectile flies with the weakest spring of the four conditions
 WORKSPACE = ((-1.5, 6.5), (-2.5, 2.5), (-0.05, 4.0))  # m: x, y, z; a task object outside it is lost
 
 
@@ -97,6 +99,7 @@ class Scene(Strict):
                 _check_step(f"{where}.after.{number}.event", step, known[step.element])
             if not isinstance(known[item.element], (*MOVING, Pane)):
                 raise ValueError(f"{where}.element: a {known[item.element].kind} cannot be a target")
+            _check_range(f"{where}.element", known[item.element])
             if item.share < 1 and not isinstance(known[item.element], GROUPS):
                 raise ValueError(f"{where}.share: {item.share} needs an element of several bodies")
         if len(set(required)) != len(required):
@@ -132,6 +135,15 @@ def _check_step(where: str, step: Step, element: Any) -> None:
         raise ValueError(f"{where}: {step.event!r} cannot happen to a {element.kind}")
     if step.event in ("toppled", "cleared") and not isinstance(element, FREE):
         raise ValueError(f"{where}: a {element.kind} cannot be {step.event}")
+
+
+def _check_range(where: str, element: Any) -> None:
+    x, y, _ = element.at
+    distance = math.hypot(x - geometry.PIVOT[0], y - geometry.PIVOT[1])
+    if distance > RANGE:
+        raise ValueError(
+            f"{where}: {element.name!r} is {distance:.2f} m from the pivot; no shot flies beyond {RANGE} m"
+        )
 
 
 def _check_breakers(elements: tuple[Any, ...], known: dict[str, Any]) -> None:

@@ -32,6 +32,8 @@ four: {wins} of {conditions} conditions.
 
 {elsewhere}
 
+{pace}
+
 {tiers}
 
 ## Scenes
@@ -100,6 +102,7 @@ def page() -> str:
             cases=CASES,
             conditions=4 * CASES,
             elsewhere=_elsewhere(known),
+            pace=_pace(played),
             tiers="\n".join(_tiers(found, played, known)),
             header=f"| {' | '.join(HEADER)} |",
             rule="| --- " * len(HEADER) + "|",
@@ -155,6 +158,23 @@ def _elsewhere(known: dict[str, dict[str, Any]]) -> str:
     )
 
 
+def _pace(played: dict[str, list[dict[str, Any]]]) -> str:
+    """How fast the environment ran, without the agent, on one core of the machine that recorded the certificates."""
+    paces = sorted(
+        (episode["simulated_s"] / episode["environment_s"], case)
+        for case, episodes in played.items()
+        for episode in episodes
+        if episode["success"]
+    )
+    if not paces:
+        return "No episode is on file."
+    median, (slowest, case) = paces[len(paces) // 2][0], paces[0]
+    return (
+        f"The environment ran these episodes at {median:.0f} times real time (median, one core, arms moving), the\n"
+        f"slowest at {slowest:.0f} ({case})."
+    )
+
+
 def _without(found: dict[str, Scene], played: dict[str, list[dict[str, Any]]]) -> list[str]:
     lines = []
     for case in found:
@@ -183,7 +203,7 @@ def sheet(cases: list[str]) -> Image.Image:
         scene = scenes.load(case)
         proxy = Proxy(scene, condition(case, 0))
         painter = Painter(proxy.plant.model, proxy.plant.data)
-        frame = Image.fromarray(np.ascontiguousarray(painter.picture("range", 512, 512)[110:430, 96:416]))
+        frame = Image.fromarray(np.ascontiguousarray(painter.picture("range", 512, 512)[56:456, 56:456]))
         painter.close()
         x, y = number % COLUMNS * TILE, number // COLUMNS * (TILE + BAND)
         out.paste(frame.resize((TILE - 2, TILE), Image.Resampling.LANCZOS), (x, y))
