@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from runner.terminal import printable_lines
+
 
 def count(number: int, what: str) -> str:
     """``1 entry``, ``3 entries``, ``2 attempts``."""
     if number == 1:
         return f"1 {what}"
     return f"{number:,} {what[:-1]}ies" if what.endswith("y") else f"{number:,} {what}s"
+
+
+def one_line(text: str) -> str:
+    """Stored or foreign text on one line, with single blanks, that cannot steer a terminal."""
+    return " ".join(printable_lines(text).split())
 
 
 def clock(seconds: float) -> str:

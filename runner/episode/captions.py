@@ -10,8 +10,8 @@ import numpy as np
 
 from manifests.records import AttemptRecord
 from runner.episode.stored import Episode
-from runner.episode.visible import one_line
 from runner.record import CLAUSE_TEXT
+from runner.words import one_line
 
 NAMED = 3  # controls named in the summary of an action
 LEAST = 0.002  # of a control's range: a smaller change is not worth naming

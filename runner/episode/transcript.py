@@ -1,4 +1,4 @@
-"""A stored transcript as text for people. Nothing in it is obeyed by a terminal (``visible``)."""
+"""A stored transcript as text for people. Nothing in it is obeyed by a terminal (``runner.terminal``)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 
 from runner.episode.captions import agent_name, event, verdict
 from runner.episode.stored import TRANSCRIPT, Episode
-from runner.episode.visible import one_line, visible
+from runner.terminal import printable_lines
+from runner.words import one_line
 
 RULE = "──"
 LONGEST_DATA = 2000  # characters of fields that have no text form of their own
@@ -44,7 +45,7 @@ def transcript(episode: Episode) -> Iterator[str]:
         yield ""
         yield f"{RULE} {one_line(heading)} {RULE}"
         if body:
-            yield visible(body.rstrip("\n"))
+            yield printable_lines(body.rstrip("\n"))
 
 
 def _entry(entry: Mapping[str, Any]) -> tuple[str, str]:
