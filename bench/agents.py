@@ -3,12 +3,14 @@ once behind HTTP. Raw: a bare client that sends the same bodies to the same serv
 
 A turn runs a small program in the sandbox, asks the gateway where the episode stands, writes transcript and account,
 and sends the whole conversation again. With a picture it also encodes, carries, checks, hashes, stores and sends one.
+Then the memory of the runner: the whole command with four attempts at once, beside the bare import of litellm.
 """
 
 from __future__ import annotations
 
 import http.client
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -23,6 +25,7 @@ from typing import Any
 from bench.figures import Figure, Target, paired
 from bench.pairs import available, opened, sandbox, started
 from bench.recording import A007, planned
+from bench.submission import spend
 from bench.tools import PROGRAMS, say
 from manifests.load import load
 from runner.agents.base import AttemptContext
@@ -36,6 +39,8 @@ from runner.startup import pair_request, start_spec
 from runner.store.artifacts import AttemptFolder
 
 PLAIN, PICTURE = Target("ours", "<=", 15.0), Target("ours", "<=", 40.0)
+MEMORY = Target("ours", "<", 250.0)
+JOBS = 4
 SIDE = 512
 TURNS = 8
 WITHOUT = "```python\nn = globals().get('n', 0) + 1\nprint(n)\n```"
@@ -47,6 +52,13 @@ n += 1
 view.putpixel((n, 0), (n, 0, 0))
 show(view)
 ```"""
+FINISHING = WITH.replace("show(view)", f"show(view)\nif n == {TURNS}: env.finish()")
+IMPORT = """
+import os, re
+os.environ.update(LITELLM_MODE="PRODUCTION", LITELLM_LOCAL_MODEL_COST_MAP="True", LITELLM_LOG="CRITICAL")
+import litellm
+print(re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())[1])
+"""
 
 
 def run(quick: bool) -> list[Figure]:
@@ -58,7 +70,20 @@ def run(quick: bool) -> list[Figure]:
     return [
         paired("model turn", "ms", *_repeated(runtime, WITHOUT, attempts), PLAIN, note),
         paired(f"model turn with a {SIDE} x {SIDE} picture", "ms", *_repeated(runtime, WITH, attempts), PICTURE, note),
+        _memory(runtime),
     ]
+
+
+def _memory(runtime: str) -> Figure:
+    """Peak resident memory of the whole command, MB: containers and their processes are not in it."""
+    with _server(FINISHING) as port, tempfile.TemporaryDirectory(prefix="assay-bench-") as home:
+        options = ["--model", "openai/instant", "--base-url", f"http://127.0.0.1:{port}/v1", "--jobs", str(JOBS)]
+        tasks = ["--subset", "smoke", "--tasks", A007, "--protocol", "single", "--runtime", runtime]
+        ours = spend(["evaluate", *options, *tasks], os.environ | {"ASSAY_HOME": home}).peak
+    raw = subprocess.run([sys.executable, "-c", IMPORT], capture_output=True, text=True, check=True)
+    alone = int(raw.stdout) * 1024 / 1e6
+    note = f"raw: a process that only imports litellm; {JOBS} attempts of {TURNS} turns with a picture in each"
+    return Figure(f"runner with {JOBS} jobs", "MB at most", ours, alone, ours / alone, target=MEMORY, note=note)
 
 
 def _repeated(runtime: str, reply: str, attempts: int) -> tuple[list[float], list[float]]:
