@@ -42,7 +42,7 @@ from runner.supervise import AgentThread, Supervisor
 MIN_FREE = 64 << 20  # bytes that must be free under ASSAY_HOME before an attempt is opened
 TRANSCRIPT = "transcript.jsonl"
 ROLES: tuple[Role, ...] = ("environment", "sandbox")
-_DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EFBIG)
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @dataclass
@@ -215,7 +215,7 @@ class _Attempt:
                     ending.files[f"{role}.log"] = log.encode("utf-8", "backslashreplace")
 
     def _close(self, ending: Ending, course: Course) -> AttemptRecord:
-        """Artifacts, record, ledger entry. On a full disk the record says so; then the run stops."""
+        """Artifacts, record, ledger entry. Without artifacts the record says so, and the run stops."""
         services = self.services
         full: OSError | None = None
         try:
@@ -225,8 +225,6 @@ class _Attempt:
             record = make_record(services.manifests, self.identity, course, ending, artifacts)
             self.folder.publish(record)
         except OSError as error:
-            if error.errno not in _DISK_ERRORS:
-                raise
             full = error
             self.folder.discard()
             record = make_record(services.manifests, self.identity, course, _lost(ending, error), ())
@@ -234,9 +232,10 @@ class _Attempt:
         services.store.close_attempt(services.run, record, services.owner, decision)
         self.view.record = record
         if full is not None:
+            fix = "free some space" if full.errno in _NO_SPACE else "let it be written, and nothing be removed there"
             raise RunStopped(
                 f"disk: the artifacts of {self.slot} could not be kept under {services.store.home} ({full.strerror}); "
-                "the attempt is recorded as evidence_fault: free some space, then run the same command"
+                f"the attempt is recorded as evidence_fault: {fix}, then run the same command"
             )
         return record
 

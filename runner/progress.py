@@ -10,6 +10,7 @@ import textwrap
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from types import TracebackType
 
 from rich.console import Console, Group, RenderableType
@@ -69,7 +70,7 @@ class Progress:
             self.say(f"jobs {self._jobs}: this machine has {count(cores, 'core')}; attempts slow each other down")
 
     def say(self, text: str) -> None:
-        self._console.print(escape(printable(text)), highlight=False, soft_wrap=self._live is None)
+        self._print(escape(printable(text)))
 
     def opened(self, view: AttemptView) -> None:
         with self._lock:
@@ -91,7 +92,11 @@ class Progress:
         line = Text(f"{mark} {outcome_word(record):8}", style=colour)
         line.append(f"{view.slot} #{view.ordinal} [{record.sequence}]  ", style="default")
         line.append(printable(summary(record)), style="dim" if self._live else "default")
-        self._console.print(line, soft_wrap=self._live is None)
+        self._print(line)
+
+    def _print(self, line: RenderableType) -> None:
+        with suppress(OSError):  # a terminal that was closed ends no run
+            self._console.print(line, highlight=False, soft_wrap=self._live is None)
 
     # ---- the live table -------------------------------------------------------------------------------------------
     def _render(self) -> RenderableType:

@@ -8,7 +8,9 @@ a visible escape (``\\x1b``, ``\\u202e``), so that the text can neither move the
 from __future__ import annotations
 
 import json
+import os
 import re
+import sys
 import unicodedata
 from collections.abc import Iterable
 from typing import Any
@@ -45,7 +47,16 @@ def echo_json(value: Any, indent: int = 2) -> None:
 
 
 class Terminal(Console):
-    """A console whose text cannot steer the terminal; its own colours and cursor movements pass."""
+    """A console whose text cannot steer the terminal; its own colours and cursor movements pass.
+
+    On stderr it falls silent when nobody reads any more: what is said there is worth no run.
+    """
+
+    def on_broken_pipe(self) -> None:
+        if not self.stderr:
+            raise BrokenPipeError
+        self.quiet = True
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())  # what it still holds is written at the end
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         for segment in super().render(renderable, options):

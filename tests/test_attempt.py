@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import time
 from pathlib import Path
 from typing import Any
@@ -309,3 +310,20 @@ def test_a_disk_that_fills_up_during_an_episode_is_one_line_and_an_evidence_faul
         if made is not None:
             made.store.close()
         subprocess.run(["umount", "-l", str(home)], check=True)
+
+
+def test_a_folder_that_is_removed_during_an_episode_is_one_line_and_an_evidence_fault(tmp_path: Path) -> None:
+    def act(context: AttemptContext) -> AgentEnd | None:
+        shutil.rmtree(tmp_path / "test")
+        return None
+
+    made = evaluation(tmp_path, Scripted(act), parameters=[{}])
+    with pytest.raises(
+        RunStopped, match=r"No such file or directory\); the attempt is recorded as evidence_f"
+    ):
+        made.run()
+    run = made.store.find_run("test")
+    assert run is not None
+    (row,) = made.store.attempts(run)
+    assert (row.state, row.cause, row.incident) == ("closed", "evidence_fault", "candidate")
+    made.store.close()

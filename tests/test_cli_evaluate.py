@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
+import subprocess
 from pathlib import Path
 
 import pexpect
@@ -121,3 +122,16 @@ def test_a_terminal_shows_live_progress_within_its_width(tmp_path: Path, columns
     assert "simulated" in live
     shown = [re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", line) for line in re.split(r"[\r\n]+", live)]
     assert max(map(len, shown)) <= columns
+
+
+def test_a_run_goes_on_when_nobody_reads_its_progress_any_more(tmp_path: Path) -> None:
+    command = [*ASSAY, "evaluate", *CHOICES, "--run", "r", "--protocol", "single", "--format", "json"]
+    environment = {"ASSAY_HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "OPENBLAS_NUM_THREADS": "1"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as process:
+        assert process.stderr is not None
+        assert process.stdout is not None
+        assert process.stderr.readline().startswith(b"run r:")
+        process.stderr.close()
+        result = json.loads(process.stdout.read())
+    assert process.returncode == 0
+    assert result["total"]["failures"] == 4

@@ -58,7 +58,8 @@ def console(*, error: bool = False) -> Console:
         if plain.is_dumb_terminal:  # rich takes it for 80 columns whatever it has
             plain.size = ConsoleDimensions(*shutil.get_terminal_size())
         return plain
-    return Terminal(file=cast("TextIO", _Trimmed(sys.stderr if error else sys.stdout)), width=PIPE_WIDTH)
+    stream = cast("TextIO", _Trimmed(sys.stderr if error else sys.stdout))
+    return Terminal(file=stream, stderr=error, width=PIPE_WIDTH)
 
 
 class _Trimmed:
