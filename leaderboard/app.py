@@ -45,7 +45,7 @@ def _page(store: Store) -> None:
         choices.SHOWN[view](None)
         return
     site = cached.site(store)
-    if not site.found:
+    if not site.found.runs:
         trouble.empty()
     elif name is not None:
         choices.show_run(site, name, st.query_params.get("attempt"))

@@ -35,6 +35,7 @@ KEPT = ("report", "slots", "failures", "others", "runtimes", "official", "cost_u
 logger = logging.getLogger("leaderboard")
 
 Head = tuple[int, str]  # entries and last hash of a ledger
+Stamp = tuple[tuple[int, int], ...]  # times and sizes of the files of a store
 Say = Callable[[int, int], None]  # runs scored, of how many
 
 
@@ -45,11 +46,16 @@ class Board:
     place: Path | None
     version: int = 0  # counts what was found to be new
     _found: dict[str, tuple[Head, Entry | Unscored]] = field(default_factory=dict)
+    _runs: list[Entry | Unscored] = field(default_factory=list)
+    _stamp: Stamp | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def refresh(self, store: Store, say: Say = lambda done, count: None) -> list[Entry | Unscored]:
         """The runs as they are now."""
         with self._lock:
+            stamp = _stamp(store)
+            if stamp is not None and stamp == self._stamp:
+                return self._runs
             heads = _heads(store)
             if not self._found:
                 self._found = dict(self._load(store, heads))
@@ -62,8 +68,9 @@ class Board:
             found = self._found | fresh
             now = {key: found[key] for key in heads if key in found}
             self.version += bool(fresh) or now.keys() != self._found.keys()
-            self._found = now
-            return [found for _, found in self._found.values()]
+            self._found, self._stamp = now, stamp
+            self._runs = [found for _, found in now.values()]
+            return self._runs
 
     def head(self, run_id: str) -> str:
         """The hash of the last entry that was seen of a run."""
@@ -105,6 +112,22 @@ def place_of(store: Store) -> Path:
     given = os.environ.get("ASSAY_CACHE")
     folder = Path(given) if given else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "assay"
     return folder / f"board-{hashlib.sha256(store.database.label.encode()).hexdigest()[:16]}.sqlite"
+
+
+def _stamp(store: Store) -> Stamp | None:
+    """Differs after any commit to an SQLite store; None for another database."""
+    path = store.database.path
+    if path is None:
+        return None
+    found = []
+    for file in (path, path.with_name(f"{path.name}-wal")):
+        try:
+            about = file.stat()
+        except OSError:
+            found.append((0, 0))
+        else:
+            found.append((about.st_mtime_ns, about.st_size))
+    return tuple(found)
 
 
 def _heads(store: Store) -> dict[str, Head]:

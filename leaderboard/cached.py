@@ -8,7 +8,7 @@ import streamlit as st
 
 from leaderboard.blocks import Page
 from leaderboard.board import Board, place_of
-from leaderboard.site import Detail, Site, read_detail
+from leaderboard.site import Detail, Found, Site, read_detail
 from leaderboard.source import Entry, Unscored, judged
 from leaderboard.views.compare import Pair
 from runner.store.store import Run, Store
@@ -26,9 +26,10 @@ def site(store: Store) -> Site:
         if count >= SLOW and done % 5 == 0:
             waiting.progress(done / count, f"Scoring the runs for the first time: {done} of {count}")
 
-    found = board.refresh(store, say)
+    runs = board.refresh(store, say)
     waiting.empty()
     label = store.database.label
+    found = _found(label, board.version, runs)
     return Site(store, found, lambda run: _detail(store, label, run.id, board.head(run.id), run), board.version)
 
 
@@ -40,6 +41,11 @@ def page(site: Site, key: tuple[Hashable, ...], make: Callable[[], Page]) -> Pag
 @st.cache_resource(max_entries=64, show_spinner="Building the page …")
 def _page(place: str, version: int, key: tuple[Hashable, ...], _make: Callable[[], Page]) -> Page:
     return _make()
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _found(place: str, version: int, _runs: list[Entry | Unscored]) -> Found:
+    return Found(_runs)
 
 
 @st.cache_resource(show_spinner=False)

@@ -145,7 +145,7 @@ def show_submit(site: Site | None) -> None:
 
 
 def show_run(site: Site, name: str, attempt: str | None) -> None:
-    found = next((item for item in site.found if name in (item.run.name, item.run.id)), None)
+    found = next((item for item in site.found.runs if name in (item.run.name, item.run.id)), None)
     if found is None:
         trouble.unknown_run(name)
         return

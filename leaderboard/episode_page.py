@@ -19,6 +19,7 @@ from leaderboard.views import playback, transcript, trouble
 from manifests.records import AttemptRecord
 
 STEP = 0.1  # simulated seconds of the slider
+MOMENTS = "Key moments, drawn from the recorded states"
 
 
 def show(site: Site, detail: Detail, sequence: str) -> None:
@@ -64,7 +65,7 @@ def _playback(run: str, record: AttemptRecord, stored: Stored) -> None:
             st.html(controls)
     draw(page("Course", *playback.course(record, stored, now)), prefix="course")
     for sheet in stored.sheets:
-        st.image(sheet.path.read_bytes(), caption="Key moments, drawn from the recorded states")
+        st.image(sheet.path.read_bytes(), caption=MOMENTS, alt=MOMENTS)
 
 
 def _videos(videos: tuple[Drawn, ...], now: float | None) -> None:
@@ -76,9 +77,10 @@ def _videos(videos: tuple[Drawn, ...], now: float | None) -> None:
         chosen = videos[labels.index(label or labels[0])]
     with st.spinner("Loading the video …"):
         if chosen.path.suffix == ".webp" and now is not None:
-            st.image(_frame(chosen.path, now), caption=f"{chosen.label} at {now:.1f} s")
+            words = f"{chosen.label} at {now:.1f} s"
+            st.image(_frame(chosen.path, now), caption=words, alt=f"Episode, {words}")
         elif chosen.path.suffix == ".webp":
-            st.image(chosen.path.read_bytes(), caption=chosen.label)
+            st.image(chosen.path.read_bytes(), caption=chosen.label, alt=f"Animation of the episode, {chosen.label}")
         else:
             data = chosen.path.read_bytes()
             st.video(data, format=VIDEOS[chosen.path.suffix], start_time=int(now or 0), alt=f"Episode, {chosen.label}")

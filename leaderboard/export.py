@@ -19,7 +19,7 @@ from leaderboard.blocks import Block, Page
 from leaderboard.board import Board, place_of
 from leaderboard.markup import SITE, Safe, join, small, tag
 from leaderboard.ranking import Standing
-from leaderboard.site import Site, read_detail
+from leaderboard.site import Found, Site, read_detail
 from leaderboard.views import audit, failures, front, parts, protocol, ranking, submit, suites, tasks
 from runner.store.database import AssayError, BadInput
 from runner.store.store import Store
@@ -39,7 +39,7 @@ def main(arguments: list[str] | None = None) -> int:
         store = Store(read_only=True)
         board = Board(place_of(store))
         found = board.refresh(store, _say)
-        files = export(Site(store, found, lambda run: read_detail(store, run)), options.output)
+        files = export(Site(store, Found(found), lambda run: read_detail(store, run)), options.output)
     except AssayError as error:
         print(f"assay: error: {error}", file=sys.stderr)
         return error.exit_code

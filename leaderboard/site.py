@@ -30,27 +30,46 @@ class Detail:
 
 
 @dataclass(frozen=True)
-class Site:
-    """One visit. ``detail`` reads a whole run, from a cache where there is one; ``version`` names this state of the
-    store as long as the server runs."""
+class Found:
+    """All runs of a store at one moment, in their standings."""
 
-    store: Store
-    found: Sequence[Entry | Unscored]
-    detail: Callable[[Run], Detail | Unscored]
-    version: int = 0
+    runs: Sequence[Entry | Unscored]
 
     @cached_property
     def entries(self) -> list[Entry]:
-        return [item for item in self.found if isinstance(item, Entry)]
+        return [item for item in self.runs if isinstance(item, Entry)]
 
     @cached_property
     def unscored(self) -> list[Unscored]:
-        return [item for item in self.found if isinstance(item, Unscored)]
+        return [item for item in self.runs if isinstance(item, Unscored)]
 
     @cached_property
     def standings(self) -> list[Standing]:
         """The one that a visitor wants to see first comes first."""
         return sorted(ranking.standings(self.entries), key=_weight, reverse=True)
+
+
+@dataclass(frozen=True)
+class Site:
+    """One visit. ``detail`` reads a whole run, from a cache where there is one; ``version`` names this state of the
+    store as long as the server runs."""
+
+    store: Store
+    found: Found
+    detail: Callable[[Run], Detail | Unscored]
+    version: int = 0
+
+    @property
+    def entries(self) -> list[Entry]:
+        return self.found.entries
+
+    @property
+    def unscored(self) -> list[Unscored]:
+        return self.found.unscored
+
+    @property
+    def standings(self) -> list[Standing]:
+        return self.found.standings
 
     def standing(self, key: str | None) -> Standing | None:
         """By the id of its setting; the first one for a key that there is not."""

@@ -39,8 +39,9 @@ def build(site: Site) -> Page:
 
 
 def _header(site: Site) -> Safe:
+    count = len(site.found.runs)
     newest = max((entry.updated_at for entry in site.entries if entry.updated_at), default=None)
-    counts = f"{len(site.found)} run{'s' * (len(site.found) != 1)} in {len(site.standings)} settings"
+    counts = f"{count} run{'s' * (count != 1)} in {len(site.standings)} settings"
     return tag(
         "header",
         tag("h1", "Assay leaderboard"),
