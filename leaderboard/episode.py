@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from manifests.records import AttemptRecord
-from runner.store.artifacts import RENDERED, check
+from runner.store.artifacts import RENDERED, check, rendered_stem
 from runner.store.store import Run, Store
 
 LARGEST = 64 << 20  # bytes of a file that a page reads
@@ -85,8 +85,8 @@ def read(store: Store, run: Run, record: AttemptRecord) -> Stored:
         actions=found.get("actions.npy"),
         events=_events(raw.get("scorer_log.jsonl", b"")),
         transcript=tuple(found.get("transcript.jsonl") or ()),
-        videos=_drawn(store.folder(run) / RENDERED, record.attempt, tuple(VIDEOS)),
-        sheets=_drawn(store.folder(run) / RENDERED, record.attempt, (".png",)),
+        videos=_drawn(store.folder(run) / RENDERED, rendered_stem(record), tuple(VIDEOS)),
+        sheets=_drawn(store.folder(run) / RENDERED, rendered_stem(record), (".png",)),
         problems=tuple(problems),
         folder=folder,
     )
@@ -137,11 +137,11 @@ def _events(raw: bytes) -> tuple[tuple[float, str], ...]:
     return tuple(found)
 
 
-def _drawn(folder: Path, attempt: str, endings: tuple[str, ...]) -> tuple[Drawn, ...]:
-    """``ATTEMPT.mp4``, or ``ATTEMPT.CAMERA.mp4`` for one of several."""
+def _drawn(folder: Path, stem: str, endings: tuple[str, ...]) -> tuple[Drawn, ...]:
+    """``STEM.mp4``, or ``STEM.CAMERA.mp4`` for one of several (:func:`rendered_stem`)."""
     try:
-        paths = sorted(path for path in folder.glob(f"{attempt}.*") if path.suffix in endings and path.is_file())
+        paths = sorted(path for path in folder.glob(f"{stem}.*") if path.suffix in endings and path.is_file())
     except OSError:
         return ()
     small = [path for path in paths if path.stat().st_size <= LARGEST]
-    return tuple(Drawn(path.name[len(attempt) + 1 : -len(path.suffix)] or "first camera", path) for path in small)
+    return tuple(Drawn(path.name[len(stem) + 1 : -len(path.suffix)] or "first camera", path) for path in small)

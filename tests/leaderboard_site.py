@@ -29,7 +29,7 @@ from runner.record import Course, Ending, Identity, make_record
 from runner.runtimes.base import RuntimeFacts
 from runner.settings import Choices
 from runner.store import ledger
-from runner.store.artifacts import RENDERED
+from runner.store.artifacts import RENDERED, rendered_stem
 from runner.store.store import Run, Store
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -93,7 +93,7 @@ def write_episode(store: Store) -> Run:
     folder.publish(record)
     rendered = store.folder(run) / RENDERED
     rendered.mkdir()
-    _animation(rendered / f"{attempt}.webp")
+    _animation(rendered / f"{rendered_stem(record)}.webp")
     return run
 
 

@@ -35,12 +35,11 @@ def how_to_draw(run: str, record: AttemptRecord, stored: Stored) -> Safe:
     """The command that makes a video where there is none."""
     if not record.artifacts or record.actions == 0:
         return tag("p", "There is nothing to play: no action was taken.", class_="quiet")
-    file = f"rendered/{record.attempt}.mp4"
     cameras = ", ".join(str(camera.get("name", camera)) for camera in _cameras(stored)) or "those of its task"
     return notice(
         "No video of this episode is stored.",
         tag("p", "Whoever has the records draws it from the recorded states, in the folder of the run:"),
-        tag("pre", code(Safe(f"assay episode {run} {record.sequence} --video {file}"))),
+        tag("pre", code(Safe(f"assay episode {run} {record.sequence} --video rendered/"))),
         tag("p", small(f"Cameras: {cameras} (--camera). RENDER=1 of make evaluate draws every attempt of a run.")),
     )
 

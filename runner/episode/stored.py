@@ -51,8 +51,7 @@ class Episode:
     @property
     def file_stem(self) -> str:
         """What a file drawn of this episode is called, without its ending."""
-        record = self.record
-        return rendered_stem(record.environment_id, record.condition, record.sequence, record.attempt)
+        return rendered_stem(self.record)
 
     @cached_property
     def states(self) -> np.ndarray:

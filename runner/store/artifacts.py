@@ -31,10 +31,11 @@ _MEDIA = {
 }
 
 
-def rendered_stem(environment_id: str, condition: int, sequence: int, attempt: str) -> str:
+def rendered_stem(record: AttemptRecord) -> str:
     """The name, without its ending, of what is drawn of an attempt: ``marble-dual-panda-A007-c0-2-54f98f86``: task,
     condition, ledger sequence and the beginning of the attempt's id, so that files of several runs keep apart."""
-    return f"{environment_id.replace('/', '-')}-c{condition}-{sequence}-{attempt[:8]}"
+    task = record.environment_id.replace("/", "-")
+    return f"{task}-c{record.condition}-{record.sequence}-{record.attempt[:8]}"
 
 
 class AttemptFolder:
