@@ -135,3 +135,11 @@ def test_a_run_goes_on_when_nobody_reads_its_progress_any_more(tmp_path: Path) -
         result = json.loads(process.stdout.read())
     assert process.returncode == 0
     assert result["total"]["failures"] == 4
+
+
+def test_letters_that_the_locale_does_not_have_end_no_command(tmp_path: Path) -> None:
+    environment = {"ASSAY_HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "PYTHONIOENCODING": "ascii"}
+    command = [*ASSAY, "evaluate", *CHOICES, "--run", "r", "--protocol", "single"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert "\\u2717 QUIT" in done.stdout

@@ -13,6 +13,7 @@ import pytest
 from slider_runtime import Scripted, evaluation
 from test_cli import assay, one_error
 
+from runner.agents.base import AttemptContext
 from runner.errors import RunStopped
 from runner.evaluate import Evaluation
 from runner.store.database import StoreError, StoreMissing, make_folder
@@ -118,6 +119,21 @@ def test_a_ledger_that_is_gone_beside_its_attempts_does_not_begin_anew(
     assert path.exists() is empty
     shutil.rmtree(home / "test")
     Store(home).close()
+
+
+@pytest.mark.parametrize("replaced", [True, False])
+def test_a_store_that_is_removed_while_a_run_uses_it_ends_the_run_in_one_line(tmp_path: Path, replaced: bool) -> None:
+    path = tmp_path / "assay.sqlite"
+
+    def act(context: AttemptContext) -> None:
+        path.unlink()
+        if replaced:
+            path.touch()
+
+    made = evaluation(tmp_path, Scripted(act), protocol="single")
+    with pytest.raises(StoreError, match="it was removed or replaced while it was in use: restore it from a backup"):
+        made.run()
+    made.store.close()
 
 
 def test_an_empty_file_alone_is_a_new_store(tmp_path: Path) -> None:

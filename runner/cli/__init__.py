@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import sys
 import tempfile
@@ -63,6 +64,9 @@ def assay() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """The console script. Exit status: 0 done, 1 the run cannot go on, 2 bad input, 70 a fault of assay, 130 Ctrl-C."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a letter that the locale does not have ends no command
+            stream.reconfigure(errors="backslashreplace")
     sys.exit(run(arguments))
 
 

@@ -6,7 +6,6 @@ Write transactions begin with BEGIN IMMEDIATE: a deferred one that reads first a
 
 from __future__ import annotations
 
-import errno
 import os
 import sqlite3
 import time
@@ -24,7 +23,7 @@ from sqlalchemy.pool import NullPool
 from sqlmodel import Session
 
 from runner.errors import AssayError, BadInput
-from runner.store.filesystem import DOUBTFUL, NETWORK, filesystem_magic
+from runner.store.filesystem import DOUBTFUL, NETWORK, filesystem_magic, why_not_made
 from runner.store.tables import SCHEMA_VERSION
 
 BUSY_TIMEOUT_S = 60  # a writer holds the lock for milliseconds; 60 s covers a stalled disk with 20 writers in line
@@ -83,6 +82,7 @@ class Database:
             event.listen(self.engine, "begin", _begin_sqlite)
         with self.errors():
             self._check_version() if read_only else self._migrate()
+        self._file = self._identity()
 
     @property
     def label(self) -> str:
@@ -98,6 +98,11 @@ class Database:
     @contextmanager
     def write(self) -> Iterator[Session]:
         """One transaction that holds the write lock from its start; commits at the end, or nothing happened."""
+        if self._identity() != self._file:  # SQLite would go on writing to a file that has no name any more
+            raise StoreError(
+                f"store {self.label}: it was removed or replaced while it was in use: restore it from a backup, or set "
+                "ASSAY_HOME to another folder"
+            )
         with (
             self.errors(),
             self.engine.connect().execution_options(assay_write=True) as connection,
@@ -108,6 +113,14 @@ class Database:
 
     def close(self) -> None:
         self.engine.dispose()
+
+    def _identity(self) -> tuple[int, int] | None:
+        """Device and inode of the file; None for a server, and for a file that is gone."""
+        try:
+            found = os.stat(self.path) if self.path is not None else None
+        except OSError:
+            return None
+        return (found.st_dev, found.st_ino) if found is not None else None
 
     @contextmanager
     def errors(self) -> Iterator[None]:
@@ -246,19 +259,9 @@ def make_folder(path: Path) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise StoreError(f"store {path}: {_why(path, error)}: set ASSAY_HOME to a folder that you can write") from None
-
-
-def _why(path: Path, error: OSError) -> str:
-    """What keeps a folder from being made, naming the part of the path that does."""
-    if error.errno in (errno.ENOTDIR, errno.EEXIST):
-        file = next((part for part in (path, *path.parents) if part.exists() and not part.is_dir()), path)
-        return f"{file} is a file and no folder"
-    if error.errno in (errno.EACCES, errno.EPERM):
-        return f"user {os.geteuid()} may not make it"
-    if error.errno == errno.EROFS:
-        return "it cannot be made on a read-only file system"
-    return str(error.strerror)
+        raise StoreError(
+            f"store {path}: {why_not_made(path, error)}: set ASSAY_HOME to a folder that you can write"
+        ) from None
 
 
 def _check_folder(path: Path) -> None:

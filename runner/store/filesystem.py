@@ -1,8 +1,10 @@
-"""Which file systems can hold an SQLite ledger: WAL needs shared memory and locks, which network mounts lack."""
+"""The file system under a store. Which kinds can hold an SQLite ledger: WAL needs shared memory and locks, which network
+mounts lack."""
 
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 from pathlib import Path
 
@@ -33,3 +35,15 @@ def filesystem_magic(path: Path) -> int:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number), str(existing))
     return int(buffer[0]) & 0xFFFFFFFF
+
+
+def why_not_made(path: Path, error: OSError) -> str:
+    """What keeps a folder from being made, naming the part of the path that does."""
+    if error.errno in (errno.ENOTDIR, errno.EEXIST):
+        file = next((part for part in (path, *path.parents) if part.exists() and not part.is_dir()), path)
+        return f"{file} is a file and no folder"
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return f"user {os.geteuid()} may not make it"
+    if error.errno == errno.EROFS:
+        return "it cannot be made on a read-only file system"
+    return str(error.strerror)
