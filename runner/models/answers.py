@@ -6,14 +6,14 @@ An answer of OpenAI's form is read as it came; of any other form (Anthropic, Gem
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from runner.models.base import Finish, Message, Tokens, ToolCall
 from runner.models.library import Result
 from runner.models.redact import Redactor
-from runner.models.stream import assembled
+from runner.models.stream import assembled, parts
 from runner.models.usage import says_usage, tokens_of
 
 # Words for the end of an answer that providers use beside OpenAI's.
@@ -69,7 +69,8 @@ def read(result: Result, body: Any, redactor: Redactor) -> Answer:
         return Answer("malformed_reply", text, raw=raw)
     found = raw if ours else redactor.json(found)
     usage = _usage(result, body, found)
-    facts: dict[str, Any] = {"model": _model(raw, found), "usage": usage, "tokens": tokens_of(usage), "raw": raw}
+    model = redactor.json(_model(_said(result, body)))
+    facts: dict[str, Any] = {"model": model, "usage": usage, "tokens": tokens_of(usage), "raw": raw}
     choices = found.get("choices")
     if not isinstance(choices, list):
         return Answer("malformed_reply", f"the answer's choices are {_kind(choices)}, not a list", **facts)
@@ -143,8 +144,7 @@ def _calls(message: Mapping[str, Any]) -> tuple[ToolCall, ...]:
 def _usage(result: Result, body: Any, found: dict[str, Any]) -> dict[str, Any] | None:
     """The provider's usage in OpenAI's form: litellm's reading, which knows the details of every format, as long as the
     provider really gave one."""
-    streamed_elsewhere = body is None and result.shown is not None
-    if not says_usage(body) and not streamed_elsewhere:
+    if not any(says_usage(part) for part in _said(result, body)):
         return None
     for usage in (result.shown.get("usage") if result.shown else None, found.get("usage")):
         tokens = tokens_of(usage)
@@ -153,10 +153,17 @@ def _usage(result: Result, body: Any, found: dict[str, Any]) -> dict[str, Any] |
     return None
 
 
-def _model(raw: Mapping[str, Any], found: Mapping[str, Any]) -> str | None:
-    for value in (raw.get("model"), raw.get("modelVersion"), found.get("model")):
-        if isinstance(value, str) and value:
-            return value
+def _said(result: Result, body: Any) -> list[Mapping[str, Any]]:
+    """The provider's own words: the body, or the parts of a stream that is not of OpenAI's form."""
+    return [body] if isinstance(body, Mapping) else list(parts(result.exchange.body()))
+
+
+def _model(said: Iterable[Mapping[str, Any]]) -> str | None:
+    """The model as the provider names it; litellm, where it names none, would repeat what was asked for."""
+    for part in said:
+        for value in (part.get("model"), part.get("modelVersion")):
+            if isinstance(value, str) and value:
+                return value
     return None
 
 

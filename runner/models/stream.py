@@ -1,9 +1,10 @@
-"""Server-sent events of OpenAI's form put together to the completion that would have come whole."""
+"""Streams: events of OpenAI's form put together to the completion that would have come whole, and what streams of
+other forms say of themselves (litellm puts those together)."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 
@@ -35,12 +36,23 @@ def assembled(body: bytes) -> dict[str, Any] | None:
     return completion if known else None
 
 
+def parts(body: bytes) -> Iterator[Mapping[str, Any]]:
+    """The objects of a stream of another form that may name the model or count tokens: events, lines of JSON, and the
+    messages in them."""
+    for event in _objects(body.splitlines()):
+        yield event
+        if isinstance(message := event.get("message"), Mapping):
+            yield message
+
+
 def _events(body: bytes) -> Iterator[dict[str, Any]]:
-    for line in body.splitlines():
-        if not line.startswith(b"data:"):
-            continue
+    return _objects(line for line in body.splitlines() if line.startswith(b"data:"))
+
+
+def _objects(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
+    for line in lines:
         try:
-            event = json.loads(line[5:])
+            event = json.loads(line.removeprefix(b"data:"))
         except (ValueError, RecursionError):
             continue  # [DONE], or half an event at the end of a broken body
         if isinstance(event, dict):
