@@ -1,5 +1,4 @@
-"""The file system under a store. Which kinds can hold an SQLite ledger: WAL needs shared memory and locks, which network
-mounts lack."""
+"""The file system under a store: whether it can hold an SQLite ledger (WAL needs shared memory and locks)."""
 
 from __future__ import annotations
 
