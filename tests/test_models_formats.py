@@ -9,6 +9,7 @@ import pytest
 from model_server import Answer, ModelServer
 from model_session import ask, fault, opened, policy
 
+from runner.errors import BadInput
 from runner.models.base import Allowance, Tokens, ToolCall
 
 CLAUDE, GEMINI, OLLAMA = "anthropic/claude-sonnet-4-5", "gemini/gemini-2.5-flash", "ollama_chat/llama3"
@@ -162,3 +163,28 @@ def test_a_local_server_needs_no_key() -> None:
         sent = server.calls[0].headers
     assert line == f"model {OLLAMA} answers as llama3:8b (1050 tokens for the check)"
     assert "key-of-the-test" not in str(sent)
+
+
+THINKING = {"includeThoughts": True, "thinkingBudget": 1024}
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "said"),
+    [
+        (CLAUDE, CLAUDE_MESSAGE, {"thinking": {"type": "enabled", "budget_tokens": 1024}}),
+        (GEMINI, GEMINI_ANSWER, {"generationConfig": {"thinkingConfig": THINKING}}),
+        ("ollama_chat/gpt-oss", OLLAMA_ANSWER, {"think": "low"}),
+    ],
+)
+def test_effort_is_said_in_the_providers_own_words(name: str, answer: dict[str, Any], said: dict[str, Any]) -> None:
+    with ModelServer([Answer(answer)]) as server:
+        opened(address(server), name, effort="low").preflight()
+        body = server.calls[0].body
+    assert {key: body[key] for key in said} == said
+
+
+def test_a_parameter_that_a_model_refuses_is_named_by_the_kind_of_refusal() -> None:
+    with ModelServer([Answer(OLLAMA_ANSWER)]) as server:
+        with pytest.raises(BadInput, match=r"its parameters are refused .*before anything was sent: Unsupported"):
+            opened(server.url, "openai/gpt-5", temperature=0.3).preflight()
+        assert server.calls == []

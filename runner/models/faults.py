@@ -46,6 +46,8 @@ def fault_of(result: Result, body: Any, policy: ModelCalls, redactor: Redactor) 
     said = redactor.error(_said(body, exchange.body()))[:LONGEST_TEXT]
     cause, retry = _row(status, said.lower(), policy)
     text = f"HTTP {status}: {said}" if said else f"HTTP {status}"
+    if exchange.status is None:  # litellm knows better than to send it
+        text = f"refused before anything was sent: {result.refused}"
     return Fault(cause, text, retry, _wait(exchange.headers), {"status": status, "error": said})
 
 
