@@ -94,7 +94,7 @@ def _headline(where: str, text: str, planned: tuple[int, ...]) -> Finding:
     found = {name: sums.near(*printed.numerators(sums.denominator, name)) for name in ROUNDINGS}
     roundings = tuple(name for name, near in found.items() if near.inside is not None)
     data = {**data, "roundings": list(roundings), "nearest": []}
-    suites = f"{len(planned)} suites of {', '.join(map(str, planned))} binary outcomes"
+    suites = f"{len(planned)} suite{'s' * (len(planned) != 1)} of {', '.join(map(str, planned))} binary outcomes"
     if roundings:
         return Finding(
             "headline",
