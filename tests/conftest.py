@@ -25,7 +25,10 @@ def why_not(runtime: str) -> str | None:
         command = ["bwrap", "--unshare-all", "--ro-bind", "/", "/", "true"]
     if shutil.which(command[0]) is None:
         return f"{command[0]} is not installed"
-    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    except subprocess.TimeoutExpired:
+        return f"{command[0]}: no answer in 30 s"
     return None if done.returncode == 0 else f"{command[0]}: {done.stderr.strip().splitlines()[-1:] or 'failed'}"
 
 
