@@ -98,6 +98,11 @@ class Proxy:
         return self.evaluator.judgement
 
     @property
+    def pending(self) -> list[str]:
+        """Required targets that have not reached their goals."""
+        return [name for name in self._required if self.evaluator.watched[name].reached is None]
+
+    @property
     def settled(self) -> bool:
         """Whether nothing of the scene moves."""
         return bool((self.plant.data.tree_asleep[self._trees] >= 0).all())

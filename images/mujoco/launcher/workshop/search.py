@@ -133,7 +133,7 @@ def settle_stage(found: Found) -> Stage:
 def sequence(proxy: Proxy, names: Sequence[str] | None = None) -> list[Found]:
     """Greedy: shot after shot until the episode ends or nothing helps any more. The proxy is used up."""
     out: list[Found] = []
-    while proxy.judgement is None and proxy.plant.shots_left:
+    while proxy.judgement is None and proxy.plant.shots_left and proxy.pending:
         found = shot(proxy, names)
         if found is None:
             break
@@ -145,7 +145,7 @@ def sequence(proxy: Proxy, names: Sequence[str] | None = None) -> list[Found]:
 def follow(proxy: Proxy, plan: Sequence[Stage], disturb: tuple[float, float, float] = OFF[0]) -> list[Outcome]:
     """Play a plan as the reference agent does: the first stage that is not done. The proxy is used up."""
     left, out = list(plan), []
-    while proxy.judgement is None and proxy.plant.shots_left:
+    while proxy.judgement is None and proxy.plant.shots_left and proxy.pending:
         fields = proxy.fields()
         while left and left[0].until and all(fields[name] for name in left[0].until):
             del left[0]
