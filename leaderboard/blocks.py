@@ -75,9 +75,14 @@ def page(title: str, *blocks: Block | Safe) -> Page:
 
 
 def figure(drawing: Drawing, caption: str, data: Data | None = None, narrow: Drawing | None = None) -> Block:
-    """A drawing with its caption; it scales down to the width of the page. ``narrow`` takes its place on a phone."""
-    images = [_image(drawing, "wide"), *([_image(narrow, "narrow")] if narrow is not None else [])]
-    return Block(tag("figure", *images, tag("figcaption", caption)), data, drawing)
+    """A drawing with its caption. On a phone ``narrow`` takes its place, or it scrolls by itself."""
+    if narrow is None:
+        shown = tag(
+            "div", _image(drawing, "wide"), class_="scroll", tabindex=0, role="region", aria_label=f"Figure: {caption}"
+        )
+    else:
+        shown = join((_image(drawing, "wide"), _image(narrow, "narrow")))
+    return Block(tag("figure", shown, tag("figcaption", caption)), data, drawing)
 
 
 def html_of(content: Page) -> Safe:

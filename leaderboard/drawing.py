@@ -90,7 +90,7 @@ class Drawing:
         back = f'<rect width="{self.width:g}" height="{self.height:g}" fill="#ffffff"/>' if paper else ""
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" {shape} role="img" font-family="{FONT}">'
-            f"<title>{escape(self.alt)}</title><style>{_style(paper)}</style>{back}"
+            f"<title>{_xml(inline(self.alt))}</title><style>{_style(paper)}</style>{back}"
             f"{''.join(map(_element, self.marks))}</svg>"
         )
 
@@ -139,8 +139,13 @@ def _element(mark: Mark) -> str:
     weight = ' font-weight="650"' if mark.bold else ""
     return (
         f'<text class="f {mark.colour}" x="{x:.1f}" y="{y:.1f}" font-size="{mark.size:g}" '
-        f'text-anchor="{mark.anchor}"{weight}>{escape(mark.words)}</text>'
+        f'text-anchor="{mark.anchor}"{weight}>{_xml(mark.words)}</text>'
     )
+
+
+def _xml(words: str) -> str:
+    """Escaped, without the two characters that no XML document may hold."""
+    return escape(words.replace("\ufffe", "").replace("\uffff", ""))
 
 
 def _paint(canvas: ImageDraw.ImageDraw, mark: Mark) -> None:
