@@ -205,7 +205,7 @@ class Evaluation:
             schedule.left(taken.slot)
         except EngineGone as error:
             schedule.left(taken.slot)
-            raise RunStopped(f"{error}; what is recorded is kept, the same command goes on") from None
+            raise RunStopped(f"{error}; what is recorded is kept") from None
         finally:
             self.views.remove(view)
             self.observer.closed(view, record or view.record)

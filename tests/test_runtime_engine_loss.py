@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from runtime_pairs import begin, request, runtime
+from runtime_pairs import begin, request, runtime, verdict
+from runtime_pairs import request as wanted
 
 from runner.runtimes.base import EngineGone, Runtime, RuntimeUnavailable
 
@@ -27,9 +28,19 @@ class Relay:
         self._listener.bind(str(path))
         self._listener.listen(64)
         self._open: list[socket.socket] = []
+        self._flows = threading.Event()
+        self._flows.set()
         threading.Thread(target=self._accept, daemon=True).start()
 
+    def freeze(self) -> None:
+        """Take what is sent and pass nothing on: an Engine that hangs."""
+        self._flows.clear()
+
+    def thaw(self) -> None:
+        self._flows.set()
+
     def cut(self) -> None:
+        self.thaw()
         self.path.unlink(missing_ok=True)
         for connection in [self._listener, *self._open]:
             with contextlib.suppress(OSError):
@@ -49,6 +60,7 @@ class Relay:
     def _copy(self, source: socket.socket, target: socket.socket) -> None:
         with contextlib.suppress(OSError):
             while data := source.recv(1 << 16):
+                self._flows.wait()
                 target.sendall(data)
         with contextlib.suppress(OSError):
             target.shutdown(socket.SHUT_WR)
@@ -92,6 +104,44 @@ def test_a_lost_engine_is_told_apart_from_an_ended_process(cuttable: tuple[Runti
     pair.kill("environment")
     pair.close()
     assert time.monotonic() - began < 5.0
+
+
+def test_an_engine_that_hangs_is_noticed_and_holds_up_nobody(
+    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    monkeypatch.setattr("runner.runtimes.heartbeat.PING_S", 0.5)
+    monkeypatch.setattr("runner.runtimes.heartbeat.SILENT_S", 2.0)
+    started, relay = request.getfixturevalue("cuttable")
+    pair = started.open(wanted())
+    begin(pair)
+    relay.freeze()
+    began = time.monotonic()
+    with pytest.raises(EngineGone, match=r"stopped answering while being asked whether it is there \(timed out\)"):
+        pair.environment.receive(30.0)
+    assert time.monotonic() - began < 20.0
+    for again in (lambda: pair.exit("environment", 5.0), lambda: started.open(wanted())):
+        with pytest.raises(EngineGone):
+            again()
+    began = time.monotonic()
+    pair.kill("environment")
+    pair.close()
+    assert time.monotonic() - began < 5.0
+
+
+def test_an_engine_that_answers_late_is_not_lost(
+    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    monkeypatch.setattr("runner.runtimes.heartbeat.PING_S", 0.5)
+    monkeypatch.setattr("runner.runtimes.heartbeat.SILENT_S", 20.0)
+    started, relay = request.getfixturevalue("cuttable")
+    pair = started.open(wanted())
+    begin(pair)
+    relay.freeze()
+    with pytest.raises(TimeoutError):
+        pair.environment.receive(3.0)
+    relay.thaw()
+    assert verdict(pair)["judgement"]["cause"] == "quit"
+    pair.close()
 
 
 def test_no_pair_can_be_opened_without_an_engine(cuttable: tuple[Runtime, Relay]) -> None:

@@ -68,6 +68,7 @@ class Container:
         self._exit: Exit | None = None
         self._lock = threading.Lock()
         self._stream: AttachedStream | None = None
+        self._lost: EngineGone | None = None
         self.channel: StreamChannel
 
     def start(self) -> None:
@@ -79,12 +80,20 @@ class Container:
         with calling("starting a container"):
             self._api.start(self.id)
 
+    def lose(self, error: EngineGone) -> None:
+        """The Engine is lost: whoever waits for this container hears so, and nothing is asked of it any more."""
+        self._lost = error
+        if self._stream is not None:
+            self._stream.close()
+
     def alive(self) -> bool:
         return not self.channel.ended.is_set()
 
     def exit(self, timeout: float) -> Exit | None:
         """The end of the attach stream announces the end of the container; the Engine then says how it ended."""
         deadline = time.monotonic() + timeout
+        if self._lost is not None:
+            raise self._lost
         if self._exit is None and self.channel.ended.wait(max(timeout, 0.0)):
             while (found := self._inspect()) is None:
                 if time.monotonic() >= deadline:
@@ -95,16 +104,18 @@ class Container:
 
     def kill(self) -> None:
         """Never raises for a container that is gone already; EngineGone is for the next call that needs an answer."""
-        with contextlib.suppress(docker.errors.APIError, EngineGone), calling("killing a container"):
-            self._api.kill(self.id)
+        if self._lost is None:
+            with contextlib.suppress(docker.errors.APIError, EngineGone), calling("killing a container"):
+                self._api.kill(self.id)
 
     def remove(self) -> None:
         """Kill and remove. Idempotent; what the Engine cannot remove now, the next start removes."""
         with self._lock:
             if self._exit is None:
                 self._exit = Exit(code=None, oom=None, log=self._log.text())
-        with contextlib.suppress(docker.errors.APIError, EngineGone), calling("removing a container"):
-            self._api.remove_container(self.id, force=True, v=True)
+        if self._lost is None:
+            with contextlib.suppress(docker.errors.APIError, EngineGone), calling("removing a container"):
+                self._api.remove_container(self.id, force=True, v=True)
         if self._stream is not None:
             self._stream.close()
             self.channel.close()
@@ -121,6 +132,8 @@ class Container:
 
     def _why_gone(self) -> Exception:
         """A stream ends with its container, or because the Engine is lost."""
+        if self._lost is not None:
+            return self._lost
         try:
             if self._exit is None and self._inspect() is None:
                 deadline = time.monotonic() + 2.0

@@ -16,7 +16,7 @@ import docker.errors
 from manifests.records import ImageIdentity
 from runner.errors import AssayError
 from runner.images import builder
-from runner.runtimes import engine, hardening
+from runner.runtimes import engine, hardening, heartbeat
 from runner.runtimes.base import (
     Channel,
     EngineGone,
@@ -92,6 +92,10 @@ class DockerRuntime:
         self._images: dict[str, ImageIdentity] = {}
         self._pool = Pool(self._start, jobs)
         self._closed = False
+        self._containers: set[Container] = set()  # that run now
+        self._lost: EngineGone | None = None
+        pinged = engine.connect(heartbeat.PING_S)
+        self._heartbeat = heartbeat.Heartbeat(lambda: engine.ping(pinged), self._lose)
 
     def prepare(self, request: PairRequest) -> tuple[ImageIdentity, ...]:
         """Raises RuntimeUnavailable when an image cannot be had or a GPU was asked for and cannot be used."""
@@ -112,6 +116,8 @@ class DockerRuntime:
         return [role for role, image in found.items() if image is None]
 
     def open(self, request: PairRequest) -> Pair:
+        if self._lost is not None:
+            raise self._lost
         if self._missing(request):
             self.prepare(request)
         return self._pool.take(request)
@@ -138,7 +144,10 @@ class DockerRuntime:
         if self._closed:
             return
         self._closed = True
+        self._heartbeat.stop()
         self._pool.close()
+        if self._lost is not None:  # the next start finds what is left
+            return
         own = {"label": f"{OWNER}={self._owner.id}"}
         with contextlib.suppress(EngineGone, docker.errors.APIError), calling("ending its containers"):
             for item in self._api.containers(all=True, filters=own):
@@ -150,6 +159,13 @@ class DockerRuntime:
     def _missing(self, request: PairRequest) -> list[str]:
         points = entry_points(request)
         return [role for role in (points.environment_role, points.sandbox_role) if role not in self._images]
+
+    def _lose(self, error: EngineGone) -> None:
+        """The Engine hangs: end every wait for it."""
+        self._lost = error
+        self._api.timeout = heartbeat.PING_S  # of the calls from now on
+        for container in list(self._containers):
+            container.lose(error)
 
     # ---- starting ---------------------------------------------------------------------------------------------------
     def _start(self, request: PairRequest) -> DockerPair:
@@ -211,6 +227,7 @@ class DockerRuntime:
                 host_config=self._api.create_host_config(**settings),
             )
         containers[role] = Container(self._api, role, created["Id"])
+        self._containers.add(containers[role])
         containers[role].start()
 
     def _image(self, role: str) -> ImageIdentity:
@@ -249,7 +266,9 @@ class DockerRuntime:
         with ThreadPoolExecutor(len(ROLES)) as both:
             for container in containers:
                 both.submit(container.remove)
-        self._remove_volume(volume)
+        self._containers.difference_update(containers)
+        if self._lost is None:
+            self._remove_volume(volume)
 
     def _remove_container(self, identifier: str) -> None:
         with contextlib.suppress(EngineGone, docker.errors.APIError), calling("removing a container"):

@@ -6,6 +6,7 @@ Every call goes through :func:`calling`, so that a stopped daemon, a broken conn
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -54,13 +55,13 @@ def calling(doing: str) -> Iterator[None]:
         ) from None
 
 
-def connect() -> Any:
+def connect(timeout_s: float = API_TIMEOUT_S) -> Any:
     """A ``docker.APIClient`` of the Engine that DOCKER_HOST or the current Docker context names.
 
     Raises RuntimeUnavailable when none answers or the user may not talk to it.
     """
     where = _address()
-    settings: dict[str, Any] = {"timeout": API_TIMEOUT_S, "version": "auto", "num_pools": 16, "max_pool_size": 16}
+    settings: dict[str, Any] = {"timeout": timeout_s, "version": "auto", "num_pools": 16, "max_pool_size": 16}
     try:
         if "DOCKER_HOST" in os.environ:
             return docker.APIClient(**{**settings, **docker.utils.kwargs_from_env()})
@@ -84,6 +85,12 @@ def _fix(reason: str) -> str:
             "DOCKER_TLS_VERIFY)"
         )
     return ", or ".join(found or [START])
+
+
+def ping(api: Any) -> None:
+    """Raises EngineGone when the Engine does not answer. An answer that says no is one."""
+    with contextlib.suppress(docker.errors.APIError), calling("being asked whether it is there"):
+        api.ping()
 
 
 def check(api: Any) -> dict[str, Any]:
