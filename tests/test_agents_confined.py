@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
-from agents_launcher import A007, Played, chunks, program
+from agents_launcher import A007, RUN, Played, chunks, program
 from model_server import Answer, ModelServer, Request, say
 
+from manifests.load import load
+from manifests.submission import load_limits
 from runner.agents.conversation import requests
 from runner.agents.model_agent import Manner
 from runner.agents.policy import policy
+from runner.keys import new_key
+from runner.store.store import Store
+from runner.submission.bundle import submit
 
 BUBBLEWRAP, DOCKER = pytest.mark.bubblewrap, pytest.mark.docker
 RUNTIMES = [pytest.param("bubblewrap", marks=BUBBLEWRAP), pytest.param("docker", marks=DOCKER)]
@@ -145,6 +152,26 @@ show(env.observe(pictures=['wide']).pictures[0])
 """
 
 
+def containers(run: str) -> str:
+    """Everything that the Engine says of a run's containers, their environment, commands and mounts included."""
+    label = ["--filter", f"label=assay.run={run}"]
+    found = subprocess.run(["docker", "ps", "-aq", *label], capture_output=True, text=True, check=True).stdout.split()
+    assert len(found) >= 2
+    return subprocess.run(["docker", "inspect", *found], capture_output=True, text=True, check=True).stdout
+
+
+def bundled(home: Path, run: str, monkeypatch: pytest.MonkeyPatch) -> bytes:
+    """Names and contents of every file of the run's bundle. Its check is left out: it wants a whole run."""
+    monkeypatch.setattr("runner.submission.bundle.check", lambda *_: None)
+    store, bundle = Store(home), home / "bundle.zip"
+    found = store.find_run(run)
+    assert found is not None
+    submit(store, found, load(), load_limits(), new_key(home / "key.pem"), bundle)
+    store.close()
+    with zipfile.ZipFile(bundle) as files:
+        return b"".join(name.encode() + files.read(name) for name in files.namelist())
+
+
 @pytest.mark.parametrize("runtime", RUNTIMES)
 def test_nothing_of_the_key_the_host_or_the_library_is_visible(
     tmp_path: Path, runtime: str, monkeypatch: pytest.MonkeyPatch
@@ -152,7 +179,14 @@ def test_nothing_of_the_key_the_host_or_the_library_is_visible(
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("CORPORATE_TOKEN", OTHER)
     monkeypatch.setenv("SOME_SETTING", "of-this-host-only")
-    with ModelServer([fenced(LOOK), fenced("env.finish()")]) as server:
+    inspected = []
+
+    def answer(request: Request) -> Answer:
+        if runtime == "docker" and not inspected:
+            inspected.append(containers(RUN))
+        return fenced(LOOK if len(request.body["messages"]) == 2 else "env.finish()")
+
+    with ModelServer(answer) as server:
         played = Played(tmp_path, runtime, server, "code", Manner(False, True))
         headers = {name.lower(): value for name, value in server.calls[0].headers.items()}
         assert headers["authorization"] == f"Bearer {KEY}"
@@ -164,6 +198,11 @@ def test_nothing_of_the_key_the_host_or_the_library_is_visible(
     words += [sys.prefix, os.environ["PATH"], "litellm/"]
     assert [word for word in words if word in said] == []
     assert [word for word in words[:5] if word.encode() in bodies] == []
+    assert [word for word in words[:5] if any(word in text for text in inspected)] == []
+    packed = bundled(tmp_path, RUN, monkeypatch)
+    assert b"transcript.jsonl" in packed
+    assert b"no library" in packed  # the transcript itself, read
+    assert [word for word in words[:5] if word.encode() in packed] == []
     for path in tmp_path.rglob("*"):
         if path.is_file():
             content = path.read_bytes()
