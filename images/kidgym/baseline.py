@@ -31,7 +31,7 @@ def baseline(code: str, level: int) -> Fraction:
 
 def table() -> str:
     """Markdown: exact and published success of random play, one row for each task."""
-    lines = ["| task | exact, level 1 | 2 | 3 | published, level 1 | 2 | 3 |", "| --- | --- | --- | --- | --- | --- | --- |"]
+    lines = ["| task | exact, level 1 | 2 | 3 | published, level 1 | 2 | 3 |", "| --- |" + " --- |" * 6]
     for code, name in NAMES.items():
         exact = [f"{float(baseline(code, level)):.4f}" for level in LEVELS]
         published = [f"{rate:.2f}" for rate in PUBLISHED[code]] if code in PUBLISHED else ["-"] * 3
