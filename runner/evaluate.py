@@ -46,8 +46,9 @@ class Observer(Protocol):
 
 @dataclass
 class Evaluation:
-    """What ``assay evaluate`` was asked for. ``make_runtime`` is called only when something is due. ``max_cost_usd`` is
-    a limit of this start and no setting of the run."""
+    """What ``assay evaluate`` was asked for. ``make_runtime`` is called only when something is due, ``clean``
+    with the run's runtime when nothing is: it removes what a start that died has left. ``max_cost_usd`` is a limit of
+    this start and no setting of the run."""
 
     store: Store
     manifests: Manifests
@@ -61,6 +62,7 @@ class Evaluation:
     halt: Halt = field(default_factory=Halt)
     owner: Owner = field(default_factory=Owner.current)
     max_cost_usd: float | None = None
+    clean: Callable[[str], list[str]] = lambda runtime: []
 
     def __post_init__(self) -> None:
         if self.jobs < 1:
@@ -97,6 +99,8 @@ class Evaluation:
             if run is not None:
                 check_same(self.name, *map(self._typed, (run.settings, self._settings(self.choices.runtime, {}))))
                 if not self._open(run):
+                    for line in self.clean(str(run.settings["runtime"])):
+                        self.observer.say(line)
                     return run
             runtime = self.make_runtime()
             stack.callback(runtime.close)

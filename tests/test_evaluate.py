@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from slider_runtime import Pair, Scripted, SliderRuntime, evaluation, fail
+from slider_runtime import Pair, Scripted, Silent, SliderRuntime, evaluation, fail
 
 from manifests.records import AttemptRecord
 from runner.agents.base import AgentEnd, AttemptContext
@@ -108,7 +108,10 @@ def test_a_second_call_of_a_finished_run_needs_no_runtime_and_reruns_nothing(tmp
     assert len(made.store.attempts(run)) == 4
     again = evaluation(tmp_path, make_agent(AgentRequest("noop")))
     again.make_runtime = lambda: pytest.fail("no runtime is needed")
+    again.clean = lambda runtime: [f"removed what a dead {runtime} left"]
     again.run()
+    assert isinstance(again.observer, Silent)
+    assert again.observer.lines == ["removed what a dead process left"]
     assert len(again.store.attempts(run)) == 4
 
 

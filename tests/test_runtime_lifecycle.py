@@ -11,10 +11,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from runtime_pairs import begin, execute, request, runtime, verdict
+from runtime_pairs import TRUSTED, begin, execute, request, runtime, verdict
 
 from runner.runtimes.base import Limits, Runtime, StartFailed
 from runner.runtimes.children import PREFIX, _runtime_folder
+from runner.runtimes.select import clean
+from runner.store.lock import RunLock
 
 DOCKER = pytest.param("docker", marks=pytest.mark.docker)
 BUBBLEWRAP = pytest.param("bubblewrap", marks=pytest.mark.bubblewrap)
@@ -134,6 +136,34 @@ def test_an_environment_that_cannot_start_is_told_with_evidence(name: str, tmp_p
         assert evidence["oom"] is True if name == "docker" else evidence["log"]
     finally:
         started.close()
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_start_that_has_nothing_else_to_do_removes_what_a_dead_one_left(name: str, tmp_path: Path) -> None:
+    script = str(Path(__file__).with_name("runtime_owner.py"))
+    paths = os.pathsep.join([str(Path(__file__).parent), str(Path(__file__).parents[1]), *filter(None, sys.path)])
+    owner = subprocess.Popen(
+        [sys.executable, script, name, str(tmp_path)],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": paths},
+    )
+    run_lock = RunLock(tmp_path / "locks" / "test.lock", "test")
+    run_lock.release()
+    try:
+        assert owner.stdout is not None
+        assert "open\n" in iter(owner.stdout.readline, "")
+        assert clean(name, TRUSTED, tmp_path) == []  # of the living
+        (lock,) = set((tmp_path / "locks").iterdir()) - {run_lock.path}
+        owner.kill()
+        owner.wait()
+        assert any("of run test" in line for line in clean(name, TRUSTED, tmp_path))
+        assert _left(name, {lock.stem}) == []
+        assert list((tmp_path / "locks").iterdir()) == [run_lock.path]  # which is never removed
+        assert clean(name, TRUSTED, tmp_path) == []
+    finally:
+        owner.kill()
+        owner.wait()
 
 
 @pytest.mark.parametrize("name", ALL)

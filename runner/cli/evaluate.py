@@ -170,13 +170,13 @@ def _prepare(model: str, options: dict[str, Any]) -> tuple[Evaluation, Any]:
     from runner.cli.common import console, open_store
     from runner.evaluate import Evaluation
     from runner.progress import Progress
+    from runner.runtimes.select import clean, select
 
     agent, store = wanted.agent, open_store(write=True)
     progress = Progress(console(error=True), models=agent.info.kind == "model")
 
     def make_runtime() -> Any:
         from runner.agents.registry import preflight
-        from runner.runtimes.select import select
 
         answered = preflight(agent)
         _announce(evaluation, progress)  # not before: a wrong name of a run or a model is one line
@@ -197,6 +197,7 @@ def _prepare(model: str, options: dict[str, Any]) -> tuple[Evaluation, Any]:
         make_runtime,
         progress,
         max_cost_usd=options["max_cost"],
+        clean=lambda runtime: clean(runtime, agent.info, store.home),
     )
     progress.stopping = evaluation.halt.draining.is_set
     return evaluation, progress

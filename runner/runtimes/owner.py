@@ -10,11 +10,13 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import platform
+import re
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO
 
+_NAME = re.compile(r"[0-9a-f]{32}")
 RUN, OWNER, HOST, BOOT, LOCK = "assay.run", "assay.owner", "assay.host", "assay.boot", "assay.lock"
 
 
@@ -44,10 +46,8 @@ class Owner:
 
     def sweep(self) -> None:
         """Remove the locks that nobody holds, once what their owners left is gone."""
-        for path in self.lock.parent.glob("*.lock"):
-            with contextlib.suppress(OSError), path.open(encoding="ascii") as file:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                path.unlink()
+        for path in dead_owners(self.lock.parent):
+            path.unlink(missing_ok=True)
 
     def _hold(self) -> IO[str]:
         while True:
@@ -56,6 +56,17 @@ class Owner:
             if self.lock.exists():  # else another owner swept it between the two lines above
                 return file
             file.close()
+
+
+def dead_owners(folder: Path) -> list[Path]:
+    """Locks of owners that ended without removing what they had. The locks of runs in the same folder are none."""
+    found = []
+    for path in folder.glob("*.lock"):
+        if _NAME.fullmatch(path.stem):
+            with contextlib.suppress(OSError), path.open(encoding="ascii") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                found.append(path)
+    return found
 
 
 def abandoned(labels: Mapping[str, str]) -> bool:

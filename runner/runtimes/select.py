@@ -56,6 +56,22 @@ def select(
     raise RuntimeUnavailable(f"no runtime can isolate this agent: {no_docker}; or {no_bubblewrap}")
 
 
+def clean(name: str, agent: AgentInfo, home: Path) -> list[str]:
+    """Remove what runtimes that died have left, where nothing else is to be done; a line for each thing removed."""
+    from runner.runtimes.owner import dead_owners
+
+    if not dead_owners(home / LOCKS):
+        return []
+    try:
+        runtime = select(name, agent, home, jobs=0, build=False)
+    except RuntimeUnavailable as error:
+        return [f"what an earlier start has left cannot be removed now: {error}"]
+    try:
+        return runtime.reap()
+    finally:
+        runtime.close()
+
+
 # The imports wait until a runtime is wanted: the Docker SDK alone takes 0.15 s, which `assay --help` must not pay.
 def _docker(why: str, jobs: int, locks: Path, build: bool, say: Callable[[str], None]) -> Runtime:
     from runner.runtimes.docker import DockerRuntime
