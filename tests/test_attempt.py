@@ -318,9 +318,7 @@ def test_a_folder_that_is_removed_during_an_episode_is_one_line_and_an_evidence_
         return None
 
     made = evaluation(tmp_path, Scripted(act), parameters=[{}])
-    with pytest.raises(
-        RunStopped, match=r"No such file or directory\); the attempt is recorded as evidence_f"
-    ):
+    with pytest.raises(RunStopped, match=r"No such file or directory\); the attempt is recorded as evidence_f"):
         made.run()
     run = made.store.find_run("test")
     assert run is not None
