@@ -21,7 +21,7 @@ from runner.agents.base import AgentEnd
 from runner.cli import run as assay
 from runner.errors import BadInput
 from runner.record import Ending
-from runner.report import as_csv, as_markdown
+from runner.report_rows import as_csv, as_markdown
 from runner.score import score_run
 from runner.store import ledger
 from runner.store.scored import scored_attempt
