@@ -98,6 +98,6 @@ def read_detail(store: Store, run: Run) -> Detail | Unscored:
 
 
 def _weight(standing: Standing) -> tuple[int, int, int]:
-    """Ranked runs first, then complete ones, then the larger selection."""
-    planned = max(row.entry.report["total"]["planned"] for row in standing.rows)
-    return len(standing.ranked), len(standing.unranked), planned
+    """Ranked runs first, then the largest selection that a run has completed, then more runs."""
+    complete = [row.entry.report["total"]["planned"] for row in (*standing.ranked, *standing.unranked)]
+    return len(standing.ranked), max(complete, default=0), len(standing.rows)

@@ -302,6 +302,7 @@ def test_attempts_made_elsewhere_are_marked_so_and_have_no_rank(store: Store, ki
     assert line.startswith(f"– GPT-6-Astra {kind} gpt-6-astra no rank: {kind}: ")
     assert "19.94 %" in line
     assert "elsewhere not official" in line
+    assert "736 scored 69 excluded 41 extra" in line
     page = words(visit(run="gpt-6-astra"))
     assert f"GPT-6-Astra {kind}" in page
     assert "846 attempts at the tasks of the selection: 736 scored, 69 excluded, 41 extra." in page
@@ -344,6 +345,25 @@ def test_what_an_agent_wrote_is_shown_and_not_obeyed(store: Store, tmp_path: Pat
         for secret in ("sk-0123456789", "abc123", str(tmp_path)):
             assert secret not in body
     assert "\\x1b[2J" in body
+
+
+# -- overview
+
+
+def test_the_overview_tells_of_the_largest_complete_selection_while_nobody_has_a_rank(store: Store) -> None:
+    write_run(store, "smoke", twice(SUCCESS), runtime="process")
+    import_ledger(store, DEMO, Source("gpt-6-astra", "reconstructed", "ep-100", "pass2", "GPT-6-Astra"), load())
+    page = words(visit())
+    assert "No run of this setting has a rank yet. GPT-6-Astra (reconstructed) has 19.94 % Pass@2" in page
+    assert "60 of 100 tasks are solved under no condition by the only run." in page  # the text: 40 tasks within two
+
+
+def test_the_overview_says_whether_the_lead_is_sure(store: Store) -> None:
+    write_run(store, "best", twice(SUCCESS), model="best", subset="ep-launch")
+    write_run(store, "none", twice(QUIT, QUIT), model="none", subset="ep-launch")
+    page = words(visit())
+    assert "best leads with 100.00 % Pass@2 (95 %: 100.00 to 100.00; 136 of 136 conditions)." in page
+    assert "the intervals do not overlap" in page
 
 
 # -- nothing to show

@@ -50,7 +50,7 @@ def _coverage(entry: Entry) -> Safe:
     total, counts = entry.report["total"], entry.report["ledger"]
     others = [f"{counts[name]} {name}" for name in ASIDE if counts[name]]
     groups = (f"{total['groups_complete']} of {total['groups']}", " ", small("groups"), tag("br"))
-    return join((*groups, f"{counts['scored']} scored", *(tag("br") + small(other) for other in others)))
+    return join((*groups, f"{counts['scored']} scored", *(join((tag("br"), small(other))) for other in others)))
 
 
 def _effort(entry: Entry) -> Safe:
