@@ -117,7 +117,7 @@ def test_a_second_call_of_a_finished_run_needs_no_runtime_and_reruns_nothing(tmp
 
 def test_an_attempt_that_was_opened_and_had_not_begun_keeps_its_slot_and_sequence(tmp_path: Path) -> None:
     made = evaluation(tmp_path, make_agent(AgentRequest("noop")), SliderRuntime(gone=True), protocol="single")
-    with pytest.raises(RunStopped, match=r"the Docker Engine stopped answering.*the same command goes on"):
+    with pytest.raises(RunStopped, match=r"the Docker Engine stopped answering.*what is recorded is kept"):
         made.run()
     (left,) = rows(tmp_path)
     assert left.state == "opened"
