@@ -112,7 +112,7 @@ leaderboard: $(PAGES) ## the page (PORT=8501)
 	@$(BIN)/python -m leaderboard $${PORT:+--port "$$PORT"}
 
 test-leaderboard: $(PAGES) $(BROWSER) ## the tests of the page, with its packages; in a browser where Chromium is installed
-	@ASSAY_REQUIRE=leaderboard $(BIN)/python -m pytest tests/test_leaderboard*.py $(PYTEST)
+	@ASSAY_REQUIRE="$${ASSAY_REQUIRE:+$$ASSAY_REQUIRE,}leaderboard" $(BIN)/python -m pytest tests/test_leaderboard*.py $(PYTEST)
 
 test-smallmodel: $(STAMP) $(MODELS) $(SMALLMODEL) ## episodes of a small language model that runs on this machine
 	@if docker version >/dev/null 2>&1; then $(BIN)/assay images build; fi
