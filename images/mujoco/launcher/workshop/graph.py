@@ -9,6 +9,7 @@ is a lower bound of the graph edit distance (each label change, node or edge cos
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +18,20 @@ import mujoco
 import numpy as np
 
 from images.mujoco.launcher import geometry as g
-from images.mujoco.launcher.kinds import MOVING, Arch, Dominoes, Flap, Pane, Pendulum, Roller, Seesaw, Target
+from images.mujoco.launcher.kinds import (
+    MOVING,
+    Arch,
+    Bank,
+    Dominoes,
+    Fixed,
+    Flap,
+    Pane,
+    Pendulum,
+    Roller,
+    Seesaw,
+    Target,
+    Well,
+)
 from images.mujoco.launcher.model import Compiled, compile_scene, realize
 from images.mujoco.launcher.scene import Scene
 from images.mujoco.launcher.workshop.checks import NOMINAL
@@ -120,7 +134,19 @@ def _touching(scene: Scene) -> set[tuple[str, str, str]]:
         heights = data.geom_xpos[first][2], data.geom_xpos[second][2]
         low, high = (a, b) if a == FLOOR or (b != FLOOR and heights[0] <= heights[1]) else (b, a)
         edges.add(("support", low, high) if upright else ("contact", min(a, b), max(a, b)))
-    return edges | _shields(scene, compiled, data, owner)
+    return edges | _joined(scene, compiled, data) | _shields(scene, compiled, data, owner)
+
+
+def _joined(scene: Scene, compiled: Compiled, data: Any) -> set[tuple[str, str, str]]:
+    """Fixed elements that touch: the engine looks for no contact between two parts of the world."""
+    names = [element.name for element in scene.elements if isinstance(element, Bank | Fixed | Well)]
+    edges, ends = set(), np.zeros(6)
+    for one, two in itertools.combinations(names, 2):
+        pairs = itertools.product(compiled.built[one].geoms, compiled.built[two].geoms)
+        geoms = [(compiled.model.geom(a).id, compiled.model.geom(b).id) for a, b in pairs]
+        if any(mujoco.mj_geomDistance(compiled.model, data, a, b, 2 * TOUCH, ends) <= TOUCH for a, b in geoms):
+            edges.add(("contact", min(one, two), max(one, two)))
+    return edges
 
 
 def _shields(scene: Scene, compiled: Compiled, data: Any, owner: dict[int, str]) -> set[tuple[str, str, str]]:
