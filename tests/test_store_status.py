@@ -10,7 +10,7 @@ import pytest
 from leaderboard_records import SUCCESS, twice, write_run
 
 from leaderboard.ranking import standings
-from leaderboard.source import Entry, entry_of
+from leaderboard.source import Entry, read_entry
 from manifests.load import load
 from runner.plan import versions
 from runner.score import score_run
@@ -73,7 +73,7 @@ def test_a_raised_evaluator_takes_the_rank_and_marks_the_run(store: Store, monke
     assert text in result["not_rankable"]
     assert score_run(store, run, manifests)["run"]["stale"] == []
     monkeypatch.setattr("leaderboard.source.load", lambda: raised)
-    entry = entry_of(run, store.attempts(run))
+    entry = read_entry(store, run)
     assert isinstance(entry, Entry)
     assert entry.stale == (text,)
     (standing,) = standings([entry])
