@@ -24,7 +24,7 @@ def commands(page: Path) -> list[str]:
     text = page.read_text(encoding="utf-8").replace("\\\n", " ")
     lines = [line for block in BLOCK.findall(text) for line in block.splitlines()]
     found = [line.partition("  #")[0].strip() for line in lines if re.match(r"(assay|make)\b", line)]
-    return found + INLINE.findall(text)
+    return [part.strip() for line in found + INLINE.findall(text) for part in line.split("&&")]
 
 
 def command_of(words: list[str]) -> tuple[click.Command, list[str]]:
