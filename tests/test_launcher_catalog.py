@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,22 @@ def test_a_certificate_is_played_again_with_the_same_success(case: str) -> None:
     assert again["success"]
     assert len(again["shots"]) == len(certificate["shots"])
     assert again["parameters"] == certificate["parameters"]
+
+
+def test_every_case_of_ep100_is_certified_in_every_condition() -> None:
+    lacking = [
+        (case, index)
+        for case, entry in CATALOG.items()
+        if entry.get("index")
+        for index in certify.CONDITIONS
+        if not any(episode["success"] and episode["condition"] == index for episode in certify.stored(case))
+    ]
+    assert lacking == []
+
+
+def test_every_scene_on_file_is_offered_and_every_one_offered_is_on_file() -> None:
+    offered = json.loads((atlas.ROOT / "manifests" / "engines.json").read_text(encoding="utf-8"))
+    assert offered["engines"]["mujoco"]["families"]["launcher"] == CASES
 
 
 # ---- measurements --------------------------------------------------------------------------------------------------
