@@ -57,7 +57,7 @@ $(STAMP): requirements.lock pyproject.toml
 	@touch $(STAMP)
 
 # litellm is installed when a model is named: a baseline needs none of it.
-evaluate: $(STAMP) $(if $(filter-out $(BASELINES),$(MODEL)),$(MODELS)) $(if $(RENDER),$(VIDEO)) ## evaluate MODEL= on a subset, or go on with a run that stopped
+evaluate: $(STAMP) $(if $(findstring /,$(MODEL)),$(MODELS)) $(if $(RENDER),$(VIDEO)) ## evaluate MODEL= on a subset, or go on with a run that stopped
 	@$(BIN)/assay evaluate \
 	    $${MODEL:+--model "$$MODEL"} $${AGENT:+--agent "$$AGENT"} $${BOARD:+--board "$$BOARD"} \
 	    $${SUBSET:+--subset "$$SUBSET"} $${TASKS:+--tasks "$$TASKS"} $${PROTOCOL:+--protocol "$$PROTOCOL"} \
@@ -80,7 +80,7 @@ demo: $(STAMP) ## load a ledger reconstructed from the printed figures of GPT-6-
 	@$(BIN)/assay score gpt-6-astra
 	@echo 'its other subsets: assay score gpt-6-astra --subset ep-easy (ep-hard, ep-20); make leaderboard shows it too'
 
-doctor: $(STAMP) $(if $(filter-out $(BASELINES),$(MODEL)),$(MODELS)) ## check this machine, and MODEL= where one is named
+doctor: $(STAMP) $(if $(findstring /,$(MODEL)),$(MODELS)) ## check this machine, and MODEL= where one is named
 	@$(BIN)/assay doctor $${MODEL:+--model "$$MODEL"} $${BASE_URL:+--base-url "$$BASE_URL"}
 
 video: $(VIDEO) ## the encoder for MP4 videos of episodes

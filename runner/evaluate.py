@@ -83,12 +83,8 @@ class Evaluation:
         with ExitStack() as stack:
             stack.callback(self.store.lock(self.name).release)
             run = self.store.find_run(self.name)
-            if run is not None and (broken := self.store.verify(run)) is not None:
-                raise RunStopped(f"run {run.name}: its ledger is damaged ({broken}): restore the store from a backup")
-            if run is not None and (where := self.store.diverged(run)) is not None:
-                raise RunStopped(
-                    f"run {run.name}: {where}: restore the store from a backup, or start another run with RUN=..."
-                )
+            if run is not None:
+                self.store.check_intact(run)
             if run is not None and run.withdrawn is not None:
                 raise BadInput(f"run {run.name}: it is {run.withdrawn}; start another with RUN=...")
             if run is not None and (source := received(self.store).get(run.id)) is not None:

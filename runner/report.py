@@ -36,7 +36,7 @@ def print_report(console: Console, result: dict[str, Any], again: str, by: Seque
     _failures(console, result)
     if run is not None:
         _open(console, result)
-        _where(console, run)
+        _where(console, run, begun=bool(result["attempts"]))
     console.print(f"score again: {escape(again)}", highlight=False, soft_wrap=True)
 
 
@@ -220,9 +220,10 @@ def _open(console: Console, result: dict[str, Any]) -> None:
         console.print(f"[dim]missing here: {escape(row['text'])}[/dim]", highlight=False)
 
 
-def _where(console: Console, run: dict[str, Any]) -> None:
+def _where(console: Console, run: dict[str, Any], *, begun: bool) -> None:
     if run["kind"] == EVALUATED:
-        official = "official" if run["official"] else f"not official (runtime {run['runtime']})"
+        unofficial = f"not official (runtime {run['runtime']})" if begun else "no attempt is recorded yet"
+        official = "official" if run["official"] else unofficial
         console.print(f"\n{official}; records in {run['records']}", highlight=False, soft_wrap=True)
     else:
         console.print(f"\nnot official ({run['kind']}); there are no records, only what the file said", highlight=False)

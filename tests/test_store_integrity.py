@@ -14,9 +14,8 @@ from slider_runtime import Scripted, evaluation
 from test_cli import assay, one_error
 
 from runner.agents.base import AttemptContext
-from runner.errors import RunStopped
 from runner.evaluate import Evaluation
-from runner.store.database import StoreError, StoreMissing, make_folder
+from runner.store.database import Damaged, StoreError, StoreMissing, make_folder
 from runner.store.store import Store
 
 CHOICES = ["--model", "noop", "--subset", "smoke", "--tasks", "marble/dual-panda/A007", "--runtime", "process"]
@@ -50,7 +49,7 @@ def edit(home: Path, *statements: str) -> None:
 
 def refused(home: Path) -> str:
     made = again(home)
-    with pytest.raises(RunStopped) as caught:
+    with pytest.raises(Damaged) as caught:
         made.run()
     run = made.store.find_run("test")
     assert run is not None
@@ -233,3 +232,26 @@ def test_a_log_that_cannot_be_merged_on_a_read_only_mount_is_not_passed_over(hom
 def test_a_reader_of_a_place_without_a_store_says_so(tmp_path: Path) -> None:
     with pytest.raises(StoreMissing, match="does not exist: record a run first, or set ASSAY_HOME"):
         Store(tmp_path, read_only=True)
+
+
+@pytest.mark.parametrize(
+    ("statements", "said"),
+    [
+        (["DELETE FROM attempt WHERE condition = 0"], "is in the ledger and not in the table of attempts"),
+        (["UPDATE attempt SET record = '{'"], "record is '{' in the table"),
+        (
+            ["DELETE FROM entry WHERE kind = 'closed' AND sequence = (SELECT max(sequence) FROM entry)"],
+            "state is 'closed'",
+        ),
+        (["UPDATE entry SET payload = replace(payload, 'quit', 'goal_met')"], "its ledger is damaged"),
+        (["DELETE FROM entry WHERE sequence = 2"], "entry 2 is missing"),
+    ],
+)
+@pytest.mark.parametrize("command", [["score", "test"], ["score", "test", "--format", "json"]])
+def test_no_number_is_printed_of_a_run_whose_records_are_damaged(home, statements, said, command) -> None:
+    edit(home, *statements)
+    done = assay(home, *command)
+    line = one_error(done)
+    assert said in line
+    assert line.startswith("run test: ")
+    assert done.stdout == ""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from manifests.errors import nearest
 from runner.agents import baselines
 from runner.agents.base import Agent
 from runner.errors import BadInput
@@ -74,7 +75,7 @@ def make_agent(request: AgentRequest) -> Agent:
     if "/" not in request.model:
         raise BadInput(
             f"model {request.model!r} is neither a baseline ({', '.join(BASELINES)}) nor provider/model, for example "
-            "openai/gpt-4o, anthropic/claude-sonnet-4-5, ollama/llama3"
+            f"openai/gpt-4o, anthropic/claude-sonnet-4-5, ollama/llama3{nearest(request.model, BASELINES)}"
         )
     return MODEL_AGENTS[name][0](request)
 

@@ -276,10 +276,14 @@ def _render(evaluation: Evaluation, run: Run, progress: Progress) -> None:
 
 
 def _finish(evaluation: Evaluation, run: Run, form: str, error: AssayError | None) -> int:
-    """The result, then why the run stopped if it did. Returns the exit status."""
+    """The result, then why the run stopped if it did; none of a run whose records are damaged. Returns the exit
+    status."""
     from runner.cli.score import show
     from runner.score import score_run
+    from runner.store.database import Damaged
 
+    if isinstance(error, Damaged):
+        raise error
     result = score_run(evaluation.store, run, evaluation.manifests)
     show(result, form)
     if error is not None:

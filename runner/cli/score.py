@@ -50,7 +50,9 @@ def command(
         if protocol:
             raise BadInput(f"protocol {protocol!r}: that of a run is the one that it was begun with; leave it out")
         store = open_store()
-        result = score_run(store, find_run(store, run), load(), dimensions, subset)
+        found = find_run(store, run)
+        store.check_intact(found)
+        result = score_run(store, found, load(), dimensions, subset)
     again = _again([str(run)] if ledger is None else ["--ledger", str(ledger)], subset, protocol, asked)
     show(result, form, again, asked or None)
     return 1 if result["ledger"]["unknown_causes"] else 0

@@ -35,6 +35,10 @@ class StoreError(AssayError):
     """The store cannot be used. One line that names it and says what to do."""
 
 
+class Damaged(StoreError):
+    """What is stored of a run contradicts itself, so that no number from it can be trusted."""
+
+
 class StoreFull(StoreError):
     """The disk under the store is full: nothing more can be recorded."""
 

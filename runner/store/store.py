@@ -18,7 +18,7 @@ from manifests.records import AttemptRecord
 from runner.errors import BadInput
 from runner.store import integrity, leases, ledger
 from runner.store.artifacts import AttemptFolder
-from runner.store.database import Database, StoreError, make_folder
+from runner.store.database import Damaged, Database, StoreError, make_folder
 from runner.store.leases import Owner
 from runner.store.ledger import Entry
 from runner.store.lock import RunLock
@@ -193,6 +193,16 @@ class Store:
                 return str(error)
             found = session.exec(select(AttemptRow).where(AttemptRow.run_id == run.id))
             return integrity.difference(expected, found) or integrity.unknown_folder(self.folder(run), expected)
+
+    def check_intact(self, run: Run) -> None:
+        """Raises Damaged, naming the first fault, when the hash chain is broken or the table of attempts or the folders
+        of artifacts are not what the ledger says: no number may come from such a run, and no attempt be added."""
+        if (broken := self.verify(run)) is not None:
+            raise Damaged(f"run {run.name}: its ledger is damaged ({broken}): restore the store from a backup")
+        if (where := self.diverged(run)) is not None:
+            raise Damaged(
+                f"run {run.name}: {where}: restore the store from a backup, or start another run with RUN=..."
+            )
 
     def attempts(self, run: Run) -> list[AttemptRow]:
         """In sequence order."""
