@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-import sqlite3
 import subprocess
 from pathlib import Path
 
 import pexpect
 import pytest
+from sqlmodel import col, select
 from test_cli import ASSAY, assay, one_error
+
+from runner.store import ledger
+from runner.store.store import Store
+from runner.store.tables import EntryRow
 
 CHOICES = ["--model", "noop", "--subset", "full", "--tasks", "marble/dual-panda/A007", "--runtime", "process"]
 
@@ -96,11 +100,30 @@ def test_a_selection_that_cannot_run_here_at_all_is_one_line(tmp_path: Path) -> 
 
 def test_an_attempt_with_an_unknown_cause_makes_the_command_fail_and_stays_visible(tmp_path: Path) -> None:
     assay(tmp_path, "evaluate", *CHOICES, "--run", "r", "--protocol", "single", check=0)
-    with sqlite3.connect(tmp_path / "assay.sqlite") as raw:  # a record of a program that knew more causes
-        raw.execute("UPDATE attempt SET record = replace(record, '\"quit\"', '\"gremlins\"') WHERE condition = 1")
+    _know_another_cause(tmp_path)
     done = assay(tmp_path, "score", "r", check=1)
     assert "1 attempt ended with a cause or code that no table has" in done.stdout
     assert json.loads(assay(tmp_path, "score", "r", "--format", "json", check=1).stdout)["total"]["invalid"] == 1
+
+
+def _know_another_cause(home: Path) -> None:
+    """The run as a program with more causes would have written it, hash chain included."""
+    store = Store(home)
+    run = store.find_run("r")
+    assert run is not None
+    with store.database.write() as session:
+        previous = ledger.GENESIS
+        for row in session.exec(select(EntryRow).where(EntryRow.run_id == run.id).order_by(col(EntryRow.sequence))):
+            if row.kind == "closed" and '"condition":1' in row.payload:
+                row.payload = row.payload.replace('"quit"', '"gremlins"')
+            row.previous = previous
+            row.hash = previous = ledger.entry_hash(
+                run.id, row.sequence, row.kind, row.time, json.loads(row.payload), previous
+            )
+            session.add(row)
+        session.flush()
+        ledger.rebuild(session, run.id)
+    store.close()
 
 
 @pytest.mark.parametrize("columns", [80, 120])
