@@ -14,16 +14,9 @@ from images.mujoco.launcher import geometry as g
 from images.mujoco.launcher import scene as scenes
 from images.mujoco.launcher.environment import Launcher
 from images.mujoco.launcher.mechanism import barrel_rotation
+from images.mujoco.launcher.workshop.checks import NOMINAL
 
-CONDITION: dict[str, Any] = {
-    "stiffness": 25.0,
-    "azimuth_offset": 0.0,
-    "elevation_offset": 0.0,
-    "pivot_offset": [0.0, 0.0, 0.0],
-    "tray_offset": [0.0, 0.0],
-    "mass_factor": 1.0,
-    "background": "courtyard",
-}
+CONDITION = NOMINAL  # no offsets
 HOME = np.array([*g.HOME["left"], g.GRIPPER_OPEN, *g.HOME["right"], g.GRIPPER_OPEN])
 FAR_WALL = {"kind": "fixed", "name": "wall", "size": [0.06, 3.0, 1.5], "at": [5.0, 0, 0], "material": "stone"}
 

@@ -8,19 +8,26 @@ from pathlib import Path
 import numpy as np
 import pytest
 from gateway_harness import Process
-from reference_session import InProcess, condition, make_start, open_session, run_reference
 
 from images.client import connect
+from images.client.results import Terminal
 from images.mujoco.launcher.reference.agent import Unequipped
+from images.mujoco.launcher.workshop.episode import Episode, start
 from images.reference import NoReference, solve
 
 ROOT = Path(__file__).parent.parent
 OUTSIDE = ("images.client", "images.reference", "images.mujoco.launcher.reference")
 
 
+def run_reference(case: str, index: int, **choices) -> tuple[Terminal, Episode, list[str]]:
+    """One episode of the reference agent: how it ended, the client with its counts, and what the agent reported."""
+    client, lines = Episode(case, index, **choices), []
+    return solve(client, lines.append), client, lines
+
+
 @pytest.mark.parametrize("index", range(4))
 def test_the_single_target_is_solved_with_the_preloaded_projectile_under_every_condition(index):
-    terminal, client, lines = run_reference("A007", condition("A007", index))
+    terminal, client, lines = run_reference("A007", index)
     assert terminal.cause == "goal_met", lines
     assert client.session.meter.actions < 1000
     assert sum(line.startswith("shot") for line in lines) == 1
@@ -28,7 +35,7 @@ def test_the_single_target_is_solved_with_the_preloaded_projectile_under_every_c
 
 @pytest.mark.parametrize("case", ["A025", "A026"])
 def test_panes_and_order_are_solved_with_projectiles_that_the_arms_load(case):
-    terminal, client, lines = run_reference(case, condition(case, 1))
+    terminal, client, lines = run_reference(case, 1)
     assert terminal.cause == "goal_met", lines
     assert sum(line.startswith("shot") for line in lines) >= 2
     assert client.session.meter.simulated_s < 100
@@ -38,7 +45,7 @@ def test_panes_and_order_are_solved_with_projectiles_that_the_arms_load(case):
 @pytest.mark.parametrize("case", ["A025", "A026"])
 @pytest.mark.parametrize("index", [0, 2, 3])
 def test_panes_and_order_are_solved_under_every_other_condition(case, index):
-    terminal, _, lines = run_reference(case, condition(case, index))
+    terminal, _, lines = run_reference(case, index)
     assert terminal.cause == "goal_met", lines
 
 
@@ -56,22 +63,22 @@ def test_scenes_are_solved_anywhere_between_the_prescribed_conditions(case, seed
         "mass_factor": float(draw(0.98, 1.02)),
         "background": "meadow",
     }
-    terminal, _, lines = run_reference(case, parameters)
+    terminal, _, lines = run_reference(case, 0, parameters=parameters)
     assert terminal.cause == "goal_met", lines
 
 
 def test_the_same_episode_gets_the_same_actions_bit_for_bit():
-    first, second = (run_reference("A007", condition("A007", 2))[1] for _ in range(2))
+    first, second = (run_reference("A007", 2)[1] for _ in range(2))
     assert np.array_equal(np.concatenate(first.sent), np.concatenate(second.sent))
     assert first.session.digest() == second.session.digest()
 
 
 def test_the_same_episode_through_a_real_gateway_ends_in_the_same_state(tmp_path):
-    _, here, _ = run_reference("A007", condition("A007", 3))
+    _, here, _ = run_reference("A007", 3)
     process = Process("images.gateway", "--engine", "images.mujoco", "--socket", str(tmp_path / "s"))
     try:
         process.expect("hello")
-        process.send("start", spec=make_start("A007", condition("A007", 3)))
+        process.send("start", spec=start("A007", 3))
         process.expect("ready")
         client = connect(str(tmp_path / "s"))
         assert solve(client, lambda line: None).success
@@ -85,12 +92,12 @@ def test_the_same_episode_through_a_real_gateway_ends_in_the_same_state(tmp_path
     assert np.array_equal(artifacts["actions"], np.concatenate(here.sent)[: len(artifacts["actions"])])
 
 
-class Clumsy(InProcess):
+class Clumsy(Episode):
     """The right gripper fails once: after ``skip`` actions that command ``trigger`` (m), the next ``count`` ones have
     it open to ``opening`` instead."""
 
-    def __init__(self, session, trigger: float, skip: int, count: int, opening: float) -> None:
-        super().__init__(session)
+    def __init__(self, case: str, trigger: float, skip: int, count: int, opening: float) -> None:
+        super().__init__(case, 0)
         self.trigger, self.skip, self.left, self.opening, self.seen = trigger, skip, count, opening, 0
 
     def step(self, actions, fields=()):
@@ -104,28 +111,28 @@ class Clumsy(InProcess):
 
 
 def test_a_knob_that_slips_out_of_the_hand_is_grasped_again():
-    client, lines = Clumsy(open_session("A007", condition("A007", 0)), -0.04, 20, 100, 0.08), []
+    client, lines = Clumsy("A007", -0.04, 20, 100, 0.08), []
     assert solve(client, lines.append).success, lines
     assert client.left == 0
     assert client.session.meter.simulated_s > 18  # it took a second grasp
 
 
 def test_a_projectile_that_stays_in_the_tray_is_picked_again():
-    client, lines = Clumsy(open_session("A026", condition("A026", 0)), 0.05, 80, 50, 0.05), []
+    client, lines = Clumsy("A026", 0.05, 80, 50, 0.05), []
     assert solve(client, lines.append).success, lines
     assert client.left == 0
     assert client.seen > 120  # 85 actions of the first approach with open fingers, and those of the second
 
 
 def test_below_level_l3_the_agent_says_what_it_lacks_and_does_nothing():
-    client = InProcess(open_session("A007", condition("A007", 0), level="L0"))
+    client = Episode("A007", 0, level="L0")
     with pytest.raises(Unequipped, match="needs access level L3; this session has L0 and no field 'azimuth'"):
         solve(client, lambda line: None)
     assert client.session.meter.actions == 0
 
 
 def test_a_family_without_a_reference_agent_is_named():
-    client = InProcess(open_session("A007", condition("A007", 0)))
+    client = Episode("A007", 0)
     client.describe().environment_id = "hanoi/panda/H001"
     with pytest.raises(NoReference, match="no reference agent solves 'hanoi/panda/H001'"):
         solve(client, lambda line: None)

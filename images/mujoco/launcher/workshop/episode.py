@@ -27,6 +27,28 @@ def condition(case: str, index: int) -> dict[str, Any]:
     return dict(every[f"marble/dual-panda/{case}"][index])
 
 
+def start(
+    case: str,
+    index: int,
+    level: str = "L3",
+    mode: str = "loaded",
+    parameters: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The specification of the host's ``start`` frame; ``parameters`` in place of the prescribed condition."""
+    return {
+        "attempt": "a-1",
+        "environment_id": f"marble/dual-panda/{case}",
+        "mode": mode,
+        "condition": {"index": index, "parameters": parameters or condition(case, index)},
+        "base_seed": 0,
+        "level": level,
+        "grants": ["reference-kit"],
+        "budget": BUDGET,
+        "pictures": False,
+        "record": {"state_hz": 10},
+    }
+
+
 class _Host:
     """A host that never stops the episode."""
 
@@ -37,22 +59,12 @@ class _Host:
 
 
 class Episode(Client):
-    """``sent`` keeps the actions, (n, 16) each; ``environment_s`` counts the CPU seconds of the environment."""
+    """``choices`` are those of :func:`start`. ``sent`` keeps the actions, (n, 16) each; ``environment_s`` counts the
+    CPU seconds of the environment."""
 
-    def __init__(self, case: str, index: int, level: str = "L3", mode: str = "loaded") -> None:
+    def __init__(self, case: str, index: int, **choices: Any) -> None:
         super().__init__("in process")
-        raw = {
-            "attempt": "a-1",
-            "environment_id": f"marble/dual-panda/{case}",
-            "mode": mode,
-            "condition": {"index": index, "parameters": condition(case, index)},
-            "base_seed": 0,
-            "level": level,
-            "grants": ["reference-kit"],
-            "budget": BUDGET,
-            "pictures": False,
-            "record": {"state_hz": 10},
-        }
+        raw = start(case, index, **choices)
         self.environment = mujoco.create(raw)
         self.session = Session(self.environment, parse_spec(raw), _Host())
         self.sent: list[np.ndarray] = []
