@@ -97,8 +97,8 @@ def _memory_decode(level: int, theme: int, random: Random) -> Task:
     kinds, cells, labels = _kinds(random, count + level), _cells(random, count + 1), _labels(random, count)
     items = tuple(zip(cells, kinds, labels, strict=False))
     pairs = tuple((kinds[count + index], index) for index in range(level))
-    shown = tuple(random.sample(range(level), level))
-    return MemoryDecode(level=level, theme=theme, pairs=pairs, items=items, shown=shown, agent=cells[-1])
+    told = tuple(random.sample(range(level), level))
+    return MemoryDecode(level=level, theme=theme, pairs=pairs, items=items, told=told, agent=cells[-1])
 
 
 def _sorting(level: int, theme: int, random: Random) -> Task:

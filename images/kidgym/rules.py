@@ -7,7 +7,7 @@ solutions are found by search, and the chance of a random player is computed ins
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 State = Any  # hashable; its form is the task's own
@@ -19,6 +19,8 @@ SLOTS = 7  # of the backpack
 NUMERALS = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII")
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 CONTINUE = "continue"
+SHOWN = "shown"  # the state of a memory task until `continue`
+MEMORY = "If you understand the rules, select the 'continue' action to start the task."
 
 
 @dataclass(frozen=True)
@@ -75,12 +77,12 @@ class Task(ABC):
     """One generated episode: its puzzle and its rules. ``theme`` numbers the background."""
 
     code: ClassVar[str]
-    memory: ClassVar[bool] = False  # the first picture is hidden later, and the model gets the history
+    memory: ClassVar[bool] = False  # begins with a picture that `continue` hides; the model gets the history
 
     level: int
     theme: int = 0
-    extra: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
+    # ---- what a task defines: its play ------------------------------------------------------------------------------
     @property
     @abstractmethod
     def goal(self) -> str:
@@ -88,30 +90,58 @@ class Task(ABC):
 
     @property
     @abstractmethod
-    def start(self) -> State: ...
+    def opening(self) -> State:
+        """The state in which the play begins."""
 
     @abstractmethod
-    def actions(self, state: State) -> list[Action]:
+    def choices(self, state: State) -> list[Action]:
         """Every action that can be chosen now, in a fixed order; no two have the same words."""
 
     @abstractmethod
-    def after(self, state: State, move: Move) -> State:
+    def moved(self, state: State, move: Move) -> State:
         """The state that the move of one of the actions leads to."""
 
     @abstractmethod
-    def verdict(self, state: State) -> Literal[True, False] | None:
+    def judge(self, state: State) -> Literal[True, False] | None:
         """True for success, False when success has become impossible by a choice that cannot be undone, else None."""
 
     @abstractmethod
-    def scene(self, state: State) -> Scene: ...
+    def view(self, state: State) -> Scene: ...
 
-    def fold(self, state: State) -> State:
+    def shown(self) -> Scene:
+        """The first picture of a memory task."""
+        raise NotImplementedError(f"{self.code} is no memory task")
+
+    def alike(self, state: State) -> State:
         """A state that has the same chances; searches visit one of each."""
         return state
 
-    def bound(self, state: State) -> int:
+    def least(self, state: State) -> int:
         """Steps that success needs from here at least: never more than it really needs. It makes the search short."""
         return 1
+
+    # ---- what everybody else calls: the play, after the first picture of a memory task ------------------------------
+    @property
+    def start(self) -> State:
+        return SHOWN if self.memory else self.opening
+
+    def actions(self, state: State) -> list[Action]:
+        return [Action(CONTINUE, CONTINUE)] if state == SHOWN else self.choices(state)
+
+    def after(self, state: State, move: Move) -> State:
+        return self.opening if state == SHOWN else self.moved(state, move)
+
+    def verdict(self, state: State) -> Literal[True, False] | None:
+        return None if state == SHOWN else self.judge(state)
+
+    def scene(self, state: State) -> Scene:
+        return self.shown() if state == SHOWN else self.view(state)
+
+    def fold(self, state: State) -> State:
+        return state if state == SHOWN else self.alike(state)
+
+    def bound(self, state: State) -> int:
+        return 1 + self.least(self.opening) if state == SHOWN else self.least(state)
 
 
 def number_of(kind: str, count: int) -> str:

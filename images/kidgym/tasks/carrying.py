@@ -31,10 +31,10 @@ class Classification(Task):
         )
 
     @property
-    def start(self) -> State:
+    def opening(self) -> State:
         return (WAITING,) * len(self.items), (None,) * SLOTS
 
-    def actions(self, state: State) -> list[Action]:
+    def choices(self, state: State) -> list[Action]:
         places, slots = state
         picks = [
             Action(f"pick up the item with label {label}", ("pick", index))
@@ -51,7 +51,7 @@ class Classification(Task):
         ]
         return picks + puts
 
-    def after(self, state: State, move: Move) -> State:
+    def moved(self, state: State, move: Move) -> State:
         places, slots = list(state[0]), list(state[1])
         what, first, *rest = move
         if what == "pick":
@@ -61,12 +61,12 @@ class Classification(Task):
             places[index] = RIGHT if self.items[index][1] == rest[0] else WRONG
         return tuple(places), tuple(slots)
 
-    def verdict(self, state: State) -> Literal[True, False] | None:
+    def judge(self, state: State) -> Literal[True, False] | None:
         if WRONG in state[0]:
             return False
         return True if all(place == RIGHT for place in state[0]) else None
 
-    def fold(self, state: State) -> State:
+    def alike(self, state: State) -> State:
         """Items of one kind, and slots, are alike."""
         counts = [0] * 8
         for place, (_, kind, _) in zip(state[0], self.items, strict=True):
@@ -79,10 +79,10 @@ class Classification(Task):
         carried = [index for index, place in enumerate(folded) if place == CARRIED]
         return tuple(folded), tuple(carried + [None] * (SLOTS - len(carried)))
 
-    def bound(self, state: State) -> int:
+    def least(self, state: State) -> int:
         return sum(2 if place == WAITING else 1 for place in state[0] if place != RIGHT)
 
-    def scene(self, state: State) -> Scene:
+    def view(self, state: State) -> Scene:
         places, slots = state
         things = [
             (cell, Thing(self.kinds[kind], label=label))
@@ -120,10 +120,10 @@ class Counting(Task):
         return f"I have already collected {self.wanted} {number_of(self.kind, self.wanted)}"
 
     @property
-    def start(self) -> State:
+    def opening(self) -> State:
         return frozenset(), False
 
-    def actions(self, state: State) -> list[Action]:
+    def choices(self, state: State) -> list[Action]:
         taken, _ = state
         picks = [
             Action(f"pick up {plural(self.kind)} with label {label}", index)
@@ -132,15 +132,15 @@ class Counting(Task):
         ]
         return [*picks, Action(self._done, "done")]
 
-    def after(self, state: State, move: Move) -> State:
+    def moved(self, state: State, move: Move) -> State:
         taken, _ = state
         return (taken, True) if move == "done" else (taken | {move}, False)
 
-    def verdict(self, state: State) -> Literal[True, False] | None:
+    def judge(self, state: State) -> Literal[True, False] | None:
         taken, said = state
         return sum(self.piles[index][1] for index in taken) == self.wanted if said else None
 
-    def scene(self, state: State) -> Scene:
+    def view(self, state: State) -> Scene:
         taken, _ = state
         things = [
             (cell, Thing(self.kind, label=label, count=count))

@@ -6,16 +6,14 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from images.kidgym.catalog import CATEGORY
-from images.kidgym.rules import CONTINUE, Action, Cell, Move, Row, Scene, State, Task, Thing
+from images.kidgym.rules import MEMORY, Action, Cell, Move, Row, Scene, State, Task, Thing
 
-SHOWN = "shown"
 LOST = "lost"
-MEMORY = "If you understand the rules, select the 'continue' action to start the task."
 
 
 @dataclass(frozen=True, kw_only=True)
 class Selection(Task):
-    """SE: choose every item that the first picture showed. State: SHOWN, LOST or the items chosen."""
+    """SE: choose every item that the first picture showed. State: LOST or the items chosen."""
 
     code: ClassVar[str] = "SE"
     memory: ClassVar[bool] = True
@@ -33,35 +31,32 @@ class Selection(Task):
         )
 
     @property
-    def start(self) -> State:
-        return SHOWN
+    def opening(self) -> State:
+        return frozenset()
 
-    def actions(self, state: State) -> list[Action]:
-        if state == SHOWN:
-            return [Action(CONTINUE, CONTINUE)]
+    def choices(self, state: State) -> list[Action]:
         return [
             Action(f"choose {CATEGORY[kind]} with label {label}", index)
             for index, (_, kind, label) in enumerate(self.items)
             if index not in state
         ]
 
-    def after(self, state: State, move: Move) -> State:
-        if move == CONTINUE:
-            return frozenset()
+    def moved(self, state: State, move: Move) -> State:
         return state | {move} if isinstance(move, int) and move < self.wanted else LOST
 
-    def verdict(self, state: State) -> Literal[True, False] | None:
-        if state in (SHOWN, LOST):
-            return None if state == SHOWN else False
+    def judge(self, state: State) -> Literal[True, False] | None:
+        if state == LOST:
+            return False
         return True if len(state) == self.wanted else None
 
-    def fold(self, state: State) -> State:
+    def alike(self, state: State) -> State:
         """Wanted items are alike."""
-        return state if state in (SHOWN, LOST) else frozenset(range(len(state)))
+        return state if state == LOST else frozenset(range(len(state)))
 
-    def scene(self, state: State) -> Scene:
-        if state == SHOWN:
-            return Scene((), agent=self.agent, hint=tuple(Row(Thing(kind)) for _, kind, _ in self.items[: self.wanted]))
+    def shown(self) -> Scene:
+        return Scene((), agent=self.agent, hint=tuple(Row(Thing(kind)) for _, kind, _ in self.items[: self.wanted]))
+
+    def view(self, state: State) -> Scene:
         left = state if state != LOST else frozenset()
         things = [(cell, Thing(kind, label=label)) for i, (cell, kind, label) in enumerate(self.items) if i not in left]
         return Scene(tuple(things), tuple(Thing(self.items[i][1]) for i in sorted(left)), self.agent)
@@ -69,13 +64,13 @@ class Selection(Task):
 
 @dataclass(frozen=True, kw_only=True)
 class MemoryDecode(Task):
-    """MDE: pairs are shown first; then each first half asks for its second. State: SHOWN, LOST or a count."""
+    """MDE: pairs are shown first; then each first half asks for its second. State: LOST or a count."""
 
     code: ClassVar[str] = "MDE"
     memory: ClassVar[bool] = True
     pairs: tuple[tuple[str, int], ...]  # what is asked, the item (index) that answers; in the order of asking
     items: tuple[tuple[Cell, str, int], ...]  # cell, kind, label
-    shown: tuple[int, ...]  # the order of the pairs in the hint block
+    told: tuple[int, ...]  # the order of the pairs in the hint block
     agent: Cell
 
     @property
@@ -88,29 +83,26 @@ class MemoryDecode(Task):
         )
 
     @property
-    def start(self) -> State:
-        return SHOWN
+    def opening(self) -> State:
+        return 0
 
-    def actions(self, state: State) -> list[Action]:
-        if state == SHOWN:
-            return [Action(CONTINUE, CONTINUE)]
+    def choices(self, state: State) -> list[Action]:
         return [Action(f"choose item with label {label}", index) for index, (_, _, label) in enumerate(self.items)]
 
-    def after(self, state: State, move: Move) -> State:
-        if move == CONTINUE:
-            return 0
+    def moved(self, state: State, move: Move) -> State:
         return state + 1 if move == self.pairs[state][1] else LOST
 
-    def verdict(self, state: State) -> Literal[True, False] | None:
-        if state in (SHOWN, LOST):
-            return None if state == SHOWN else False
+    def judge(self, state: State) -> Literal[True, False] | None:
+        if state == LOST:
+            return False
         return True if state == len(self.pairs) else None
 
-    def scene(self, state: State) -> Scene:
-        if state == SHOWN:
-            rows = [self.pairs[index] for index in self.shown]
-            hint = tuple(Row(Thing(asked), Thing(self.items[answer][1])) for asked, answer in rows)
-            return Scene((), agent=self.agent, hint=hint)
+    def shown(self) -> Scene:
+        rows = [self.pairs[index] for index in self.told]
+        hint = tuple(Row(Thing(asked), Thing(self.items[answer][1])) for asked, answer in rows)
+        return Scene((), agent=self.agent, hint=hint)
+
+    def view(self, state: State) -> Scene:
         things = tuple((cell, Thing(kind, label=label)) for cell, kind, label in self.items)
         asked = self.pairs[state][0] if state != LOST and state < len(self.pairs) else None
         return Scene(things, agent=self.agent, boxed=None if asked is None else Thing(asked))

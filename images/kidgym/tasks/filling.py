@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from images.kidgym.rules import CONTINUE, LETTERS, NUMERALS, Action, Cell, Mark, Move, Scene, State, Task, Thing
-from images.kidgym.tasks.choosing import MEMORY, SHOWN
+from images.kidgym.rules import LETTERS, MEMORY, NUMERALS, Action, Cell, Mark, Move, Scene, State, Task, Thing
 
 FRAME: tuple[Cell, ...] = ((1, 1), (2, 1), (1, 2), (2, 2))
 """The cells of the four quarters: top left, top right, bottom left, bottom right."""
@@ -19,7 +18,7 @@ RULE = (
 
 @dataclass(frozen=True, kw_only=True)
 class Puzzle(Task):
-    """PU: a pattern of four tiles. State: SHOWN, or the piece in each gap (None: empty)."""
+    """PU: a pattern of four tiles. State: the piece in each gap (None: empty)."""
 
     code: ClassVar[str] = "PU"
     whole: tuple[Thing, ...]  # the four quarters as they should be
@@ -32,10 +31,10 @@ class Puzzle(Task):
         return f"There is a target item shown on the left margin. {RULE}"
 
     @property
-    def start(self) -> State:
+    def opening(self) -> State:
         return (None,) * len(self.gaps)
 
-    def actions(self, state: State) -> list[Action]:
+    def choices(self, state: State) -> list[Action]:
         return [
             Action(
                 f"place the piece from backpack {LETTERS[slot]} into the grid at position {NUMERALS[gap]}", (slot, gap)
@@ -46,16 +45,16 @@ class Puzzle(Task):
             if filled is None
         ]
 
-    def after(self, state: State, move: Move) -> State:
+    def moved(self, state: State, move: Move) -> State:
         slot, gap = move
         return (*state[:gap], slot, *state[gap + 1 :])
 
-    def verdict(self, state: State) -> Literal[True, False] | None:
+    def judge(self, state: State) -> Literal[True, False] | None:
         if any(slot is not None and self.pieces[slot][1] != gap for gap, slot in enumerate(state)):
             return False
         return True if None not in state else None
 
-    def scene(self, state: State) -> Scene:
+    def view(self, state: State) -> Scene:
         return self._picture(state, self.whole)
 
     def _picture(self, state: State, whole: tuple[Thing, ...]) -> Scene:
@@ -93,20 +92,8 @@ class MemoryFilling(Puzzle):
             f"following images, the target item will not be shown. {RULE} {MEMORY}"
         )
 
-    @property
-    def start(self) -> State:
-        return SHOWN
+    def shown(self) -> Scene:
+        return Scene((), agent=self.agent, whole=self.whole)
 
-    def actions(self, state: State) -> list[Action]:
-        return [Action(CONTINUE, CONTINUE)] if state == SHOWN else super().actions(state)
-
-    def after(self, state: State, move: Move) -> State:
-        return (None,) * len(self.gaps) if state == SHOWN else super().after(state, move)
-
-    def verdict(self, state: State) -> Literal[True, False] | None:
-        return None if state == SHOWN else super().verdict(state)
-
-    def scene(self, state: State) -> Scene:
-        if state == SHOWN:
-            return Scene((), agent=self.agent, whole=self.whole)
+    def view(self, state: State) -> Scene:
         return self._picture(state, ())

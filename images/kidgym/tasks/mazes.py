@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from images.kidgym.rules import CONTINUE, LETTERS, Action, Cell, Move, Row, Scene, State, Task, Thing
-from images.kidgym.tasks.choosing import MEMORY, SHOWN
+from images.kidgym.rules import LETTERS, MEMORY, PLAY, Action, Cell, Move, Row, Scene, State, Task, Thing
 
 STEPS: tuple[Cell, ...] = ((0, -1), (1, 0), (0, 1), (-1, 0))
 KEYS = "You must pick up the key first before you can use it to unlock doors."
@@ -25,6 +24,10 @@ class Map:
     diamond: Cell
     label: int  # of the diamond, or of the box on its place
     boxes: tuple[tuple[Cell, int], ...] = ()  # empty ones
+
+    @property
+    def walls(self) -> frozenset[Cell]:
+        return frozenset((x, y) for x in range(PLAY) for y in range(PLAY)) - self.floor
 
     def reachable(self, opened: frozenset[int]) -> frozenset[Cell]:
         """The cells that the agent can walk to with these doors open."""
@@ -57,10 +60,10 @@ class Maze(Task):
         )
 
     @property
-    def start(self) -> State:
+    def opening(self) -> State:
         return (), frozenset(), frozenset(), None
 
-    def actions(self, state: State) -> list[Action]:
+    def choices(self, state: State) -> list[Action]:
         slots, used, opened, end = state
         if end is not None:
             return []
@@ -78,7 +81,7 @@ class Maze(Task):
         ]
         return obtain + use
 
-    def after(self, state: State, move: Move) -> State:
+    def moved(self, state: State, move: Move) -> State:
         slots, used, opened, _ = state
         what, index, *rest = move
         if what == "use":
@@ -100,31 +103,30 @@ class Maze(Task):
             return state
         return (*slots[:slot], None, *slots[slot + 1 :]), used | {key}, opened | {door}, end
 
-    def verdict(self, state: State) -> Literal[True, False] | None:
+    def judge(self, state: State) -> Literal[True, False] | None:
         end: Literal[True, False] | None = state[3]
         return end
 
-    def fold(self, state: State) -> State:
+    def alike(self, state: State) -> State:
         """The slots in which keys lie do not matter."""
         slots, used, opened, end = state
         return tuple(sorted(key for key in slots if key is not None)), used, opened, end
 
-    def bound(self, state: State) -> int:
+    def least(self, state: State) -> int:
         """Every door has to be opened, with a key that has to be picked up."""
         slots, _, opened, end = state
         held = {self.map.opens[key] for key in slots if key is not None}
         closed = set(range(len(self.map.doors))) - opened
         return 0 if end else 1 + len(closed) + len(closed - held)
 
-    def scene(self, state: State) -> Scene:
+    def view(self, state: State) -> Scene:
         slots, used, opened, end = state
         taken = used.union(key for key in slots if key is not None)
         keys = [(cell, Thing("key", c, n)) for i, (cell, c, n) in enumerate(self.map.keys) if i not in taken]
         doors = [(cell, Thing("door", c, n)) for i, (cell, c, n) in enumerate(self.map.doors) if i not in opened]
         treasure = [] if end else self._treasure()
-        walls = frozenset((x, y) for x in range(5) for y in range(5)) - self.map.floor
         backpack = tuple(None if key is None else Thing("key", self.map.keys[key][1]) for key in slots)
-        return Scene((*keys, *doors, *treasure), backpack, self.map.agent, walls, self._hint())
+        return Scene((*keys, *doors, *treasure), backpack, self.map.agent, self.map.walls, self._hint())
 
     def _treasure(self) -> list[tuple[Cell, Thing]]:
         return [(self.map.diamond, Thing("diamond", label=self.map.label))]
@@ -163,7 +165,7 @@ class DecodeMaze(Maze):
 
 @dataclass(frozen=True, kw_only=True)
 class MemoryMaze(Maze):
-    """MMA: the diamond is shown first; later boxes stand on its place and on others. State: SHOWN, then as the maze."""
+    """MMA: the diamond is shown first; later boxes stand on its place and on others. State: as the maze."""
 
     code: ClassVar[str] = "MMA"
     memory: ClassVar[bool] = True
@@ -178,32 +180,10 @@ class MemoryMaze(Maze):
             f"Note: {KEYS} {MEMORY}"
         )
 
-    @property
-    def start(self) -> State:
-        return SHOWN
-
-    def actions(self, state: State) -> list[Action]:
-        return [Action(CONTINUE, CONTINUE)] if state == SHOWN else super().actions(state)
-
-    def after(self, state: State, move: Move) -> State:
-        return super().start if state == SHOWN else super().after(state, move)
-
-    def verdict(self, state: State) -> Literal[True, False] | None:
-        return None if state == SHOWN else super().verdict(state)
-
-    def fold(self, state: State) -> State:
-        return state if state == SHOWN else super().fold(state)
-
-    def bound(self, state: State) -> int:
-        return 1 + super().bound(super().start) if state == SHOWN else super().bound(state)
-
-    def scene(self, state: State) -> Scene:
-        if state != SHOWN:
-            return super().scene(state)
+    def shown(self) -> Scene:
         keys = tuple((cell, Thing("key", colour)) for cell, colour, _ in self.map.keys)
         doors = tuple((cell, Thing("door", colour)) for cell, colour, _ in self.map.doors)
-        walls = frozenset((x, y) for x in range(5) for y in range(5)) - self.map.floor
-        return Scene((*keys, *doors, (self.map.diamond, Thing("diamond"))), (), self.map.agent, walls)
+        return Scene((*keys, *doors, (self.map.diamond, Thing("diamond"))), (), self.map.agent, self.map.walls)
 
     def _treasure(self) -> list[tuple[Cell, Thing]]:
         boxes = [(cell, Thing("box", label=label)) for cell, label in self.map.boxes]

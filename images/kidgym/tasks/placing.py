@@ -43,10 +43,10 @@ class Sorting(Task):
         )
 
     @property
-    def start(self) -> State:
+    def opening(self) -> State:
         return (None,) * len(self.animals)
 
-    def actions(self, state: State) -> list[Action]:
+    def choices(self, state: State) -> list[Action]:
         return [
             Action(
                 f"place {self.category} from backpack {LETTERS[slot]} into the grid at position {NUMERALS[position]}",
@@ -58,16 +58,16 @@ class Sorting(Task):
             if filled is None
         ]
 
-    def after(self, state: State, move: Move) -> State:
+    def moved(self, state: State, move: Move) -> State:
         slot, position = move
         return (*state[:position], slot, *state[position + 1 :])
 
-    def verdict(self, state: State) -> Literal[True, False] | None:
+    def judge(self, state: State) -> Literal[True, False] | None:
         if any(slot is not None and self.ranks[slot] != position for position, slot in enumerate(state)):
             return False
         return True if None not in state else None
 
-    def scene(self, state: State) -> Scene:
+    def view(self, state: State) -> Scene:
         things: list[tuple[Cell, Thing | Mark]] = [
             (cell, Mark(position) if slot is None else Thing(self.animals[slot]))
             for position, (cell, slot) in enumerate(zip(self.cells, state, strict=True))
@@ -99,10 +99,10 @@ class Placement(Task):
         )
 
     @property
-    def start(self) -> State:
+    def opening(self) -> State:
         return None
 
-    def actions(self, state: State) -> list[Action]:
+    def choices(self, state: State) -> list[Action]:
         if state is not None:
             return []
         return [
@@ -110,13 +110,13 @@ class Placement(Task):
             for index in range(len(self.sides))
         ]
 
-    def after(self, state: State, move: Move) -> State:
+    def moved(self, state: State, move: Move) -> State:
         return move
 
-    def verdict(self, state: State) -> Literal[True, False] | None:
+    def judge(self, state: State) -> Literal[True, False] | None:
         return None if state is None else self.sides[state] == (self.told + 4 + self.turn) % 8
 
-    def scene(self, state: State) -> Scene:
+    def view(self, state: State) -> Scene:
         things: list[tuple[Cell, Thing | Mark]] = [(self.at, Thing(self.centre))]
         for index, side in enumerate(self.sides):
             cell = self.at[0] + OFFSETS[side][0], self.at[1] + OFFSETS[side][1]
