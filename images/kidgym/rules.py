@@ -6,6 +6,7 @@ solutions are found by search, and the chance of a random player is computed ins
 
 from __future__ import annotations
 
+import string
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -17,7 +18,7 @@ Cell = tuple[int, int]  # column, row in the 5 x 5 play area, (0, 0) at the top 
 PLAY = 5  # cells of the play area per side
 SLOTS = 7  # of the backpack
 NUMERALS = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII")
-LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+LETTERS = string.ascii_uppercase
 CONTINUE = "continue"
 SHOWN = "shown"  # the state of a memory task until `continue`
 MEMORY = "If you understand the rules, select the 'continue' action to start the task."

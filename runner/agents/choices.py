@@ -8,11 +8,12 @@ and calls a reply ambiguous instead of guessing.
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+LETTERS = string.ascii_uppercase
 Kind = Literal["chosen", "ambiguous", "none"]
 
 
@@ -27,11 +28,12 @@ class Decoded:
 
 @dataclass(frozen=True)
 class Mention:
-    """An option that a reply names, where the mention starts and ends."""
+    """An option that a reply names: where its letter or words start and end, and where the phrase around it begins."""
 
     index: int
     start: int
     end: int
+    phrase: int
     rule: Literal["cue", "listed", "action", "letter"]
 
 
@@ -118,7 +120,7 @@ def _mentions(text: str, actions: Sequence[str]) -> list[Mention]:
         for match in pattern.finditer(text):
             if match.start(1) in taken or (rule == "letter" and _is_word(text, match)):
                 continue
-            found.append(Mention(LETTERS.index(match[1]), match.start(1), match.end(1), rule))  # type: ignore[arg-type]
+            found.append(Mention(LETTERS.index(match[1]), match.start(1), match.end(1), match.start(1), rule))  # type: ignore[arg-type]
             taken.add(match.start(1))
     return sorted(found, key=lambda mention: mention.start)
 
@@ -126,7 +128,7 @@ def _mentions(text: str, actions: Sequence[str]) -> list[Mention]:
 def _cued(text: str) -> Iterator[Mention]:
     for match in _CUE.finditer(text):
         if not _is_word(text, match):
-            yield Mention(LETTERS.index(match[1].upper()), match.start(1), match.end(1), "cue")
+            yield Mention(LETTERS.index(match[1].upper()), match.start(1), match.end(1), match.start(), "cue")
 
 
 def _is_word(text: str, match: re.Match[str]) -> bool:
@@ -144,19 +146,13 @@ def _named(text: str, actions: Sequence[str]) -> Iterator[Mention]:
         spans += [(match.start(), match.end(), index) for match in pattern.finditer(text)]
     for start, end, index in spans:
         if not any(s <= start and end <= e and (s, e) != (start, end) for s, e, _ in spans):
-            yield Mention(index, start, end, "action")
+            yield Mention(index, start, end, start, "action")
 
 
 def _denied(text: str, mention: Mention) -> bool:
-    """'not A', 'instead of A', 'A is wrong'."""
-    before = text[: mention.start]
-    cue = _CUE.search(text) if mention.rule == "cue" else None
-    if cue is not None:
-        starts = [match.start() for match in _CUE.finditer(text) if match.start(1) == mention.start]
-        before_cue = text[: starts[0]] if starts else before
-        if _NEGATED.search(before_cue):
-            return True
-    return _NEGATED.search(before) is not None or _FOLLOWED_BY_NO.match(text, mention.end) is not None
+    """'not A', 'do not choose A', 'instead of A', 'A is wrong'."""
+    negated = any(_NEGATED.search(text[:position]) for position in {mention.phrase, mention.start})
+    return negated or _FOLLOWED_BY_NO.match(text, mention.end) is not None
 
 
 def _contradicted(text: str, chosen: Mention, mentions: Sequence[Mention]) -> bool:
