@@ -7,6 +7,8 @@ import functools
 import os
 import shutil
 import subprocess
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -41,3 +43,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             if runtime in required:
                 raise pytest.UsageError(f"ASSAY_REQUIRE names {runtime}, which cannot be used here: {reason}")
             item.add_marker(pytest.mark.skip(reason=f"left out, needs {runtime}: {reason}"))
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of 80 MB of its own, which a test can fill up."""
+    if os.geteuid() != 0:
+        pytest.skip("left out, mounting a small tmpfs needs root")
+    home = tmp_path / "disk"
+    home.mkdir()
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=80m", "tmpfs", str(home)], capture_output=True, text=True
+    )
+    if done.returncode:
+        pytest.skip(f"left out, no tmpfs can be mounted: {done.stderr.strip()}")
+    yield home
+    subprocess.run(["umount", "-l", str(home)], check=True)

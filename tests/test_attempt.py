@@ -270,46 +270,31 @@ def test_the_clock_of_the_record_is_aware(tmp_path: Path, monkeypatch: pytest.Mo
         time.tzset()
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="left out, mounting a small tmpfs needs root")
-def test_a_disk_that_fills_up_during_an_episode_is_one_line_and_an_evidence_fault(tmp_path: Path) -> None:
-    import subprocess
+def test_a_disk_that_fills_up_during_an_episode_is_one_line_and_an_evidence_fault(disk: Path) -> None:
+    filler = disk / "filler"
 
-    home = tmp_path / "disk"
-    home.mkdir()
-    done = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=80m", "tmpfs", str(home)], capture_output=True, text=True
-    )
-    if done.returncode:
-        pytest.skip(f"left out, no tmpfs can be mounted: {done.stderr.strip()}")
-    filler = home / "filler"
-    made = None
-    try:
+    def act(context: AttemptContext) -> AgentEnd | None:
+        with filler.open("wb") as file:  # all but room for a ledger entry
+            os.posix_fallocate(file.fileno(), 0, os.statvfs(disk).f_bavail * 4096 - (96 << 10))
+        context.transcript({"text": "x" * (1 << 20)})
+        return None
 
-        def act(context: AttemptContext) -> AgentEnd | None:
-            with filler.open("wb") as file:  # all but room for a ledger entry
-                os.posix_fallocate(file.fileno(), 0, os.statvfs(home).f_bavail * 4096 - (96 << 10))
-            context.transcript({"text": "x" * (1 << 20)})
-            return None
+    made = evaluation(disk, Scripted(act), parameters=[{}], protocol="pass2")
+    with pytest.raises(RunStopped, match="free some space, then run the same command"):
+        made.run()
+    run = made.store.find_run("test")
+    assert run is not None
+    (row,) = made.store.attempts(run)
+    assert (row.state, row.cause, row.incident) == ("closed", "evidence_fault", "candidate")
+    assert not list((disk / "test").glob(".*.part"))
 
-        made = evaluation(home, Scripted(act), parameters=[{}], protocol="pass2")
-        with pytest.raises(RunStopped, match="free some space, then run the same command"):
-            made.run()
-        run = made.store.find_run("test")
-        assert run is not None
-        (row,) = made.store.attempts(run)
-        assert (row.state, row.cause, row.incident) == ("closed", "evidence_fault", "candidate")
-        assert not list((home / "test").glob(".*.part"))
-
-        with pytest.raises(RunStopped, match=r"disk: \d+ MB are free under .*, an attempt needs 64 MB"):
-            evaluation(home, Scripted(act), name="second", parameters=[{}]).run()
-        filler.unlink()
-        again = evaluation(home, Scripted(lambda context: None), parameters=[{}, {}], name="third", protocol="single")
-        assert len(again.store.attempts(again.run())) == 2
-        again.store.close()
-    finally:
-        if made is not None:
-            made.store.close()
-        subprocess.run(["umount", "-l", str(home)], check=True)
+    with pytest.raises(RunStopped, match=r"disk: \d+ MB are free under .*, an attempt needs 64 MB"):
+        evaluation(disk, Scripted(act), name="second", parameters=[{}]).run()
+    filler.unlink()
+    again = evaluation(disk, Scripted(lambda context: None), parameters=[{}, {}], name="third", protocol="single")
+    assert len(again.store.attempts(again.run())) == 2
+    again.store.close()
+    made.store.close()
 
 
 def test_a_folder_that_is_removed_during_an_episode_is_one_line_and_an_evidence_fault(tmp_path: Path) -> None:

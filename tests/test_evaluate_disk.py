@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,21 +15,6 @@ from runner.errors import AssayError
 from runner.evaluate import Evaluation
 from runner.progress import Progress
 from runner.store.store import Store
-
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="left out, mounting a small tmpfs needs root")
-
-
-@pytest.fixture
-def disk(tmp_path: Path) -> Iterator[Path]:
-    home = tmp_path / "disk"
-    home.mkdir()
-    done = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=80m", "tmpfs", str(home)], capture_output=True, text=True
-    )
-    if done.returncode:
-        pytest.skip(f"left out, no tmpfs can be mounted: {done.stderr.strip()}")
-    yield home
-    subprocess.run(["umount", "-l", str(home)], check=True)
 
 
 def fill(home: Path, left: int = 0) -> None:

@@ -138,16 +138,21 @@ def test_an_environment_that_cannot_start_is_told_with_evidence(name: str, tmp_p
         started.close()
 
 
-@pytest.mark.parametrize("name", ALL)
-def test_a_start_that_has_nothing_else_to_do_removes_what_a_dead_one_left(name: str, tmp_path: Path) -> None:
+def owning(name: str, home: Path) -> subprocess.Popen[str]:
+    """Another process that holds a pair open and says so on its stdout."""
     script = str(Path(__file__).with_name("runtime_owner.py"))
     paths = os.pathsep.join([str(Path(__file__).parent), str(Path(__file__).parents[1]), *filter(None, sys.path)])
-    owner = subprocess.Popen(
-        [sys.executable, script, name, str(tmp_path)],
+    return subprocess.Popen(
+        [sys.executable, script, name, str(home)],
         stdout=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONPATH": paths},
     )
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_start_that_has_nothing_else_to_do_removes_what_a_dead_one_left(name: str, tmp_path: Path) -> None:
+    owner = owning(name, tmp_path)
     run_lock = RunLock(tmp_path / "locks" / "test.lock", "test")
     run_lock.release()
     try:
@@ -168,14 +173,7 @@ def test_a_start_that_has_nothing_else_to_do_removes_what_a_dead_one_left(name: 
 
 @pytest.mark.parametrize("name", ALL)
 def test_after_sigkill_of_the_runner_nothing_is_left(name: str, tmp_path: Path) -> None:
-    script = str(Path(__file__).with_name("runtime_owner.py"))
-    paths = os.pathsep.join([str(Path(__file__).parent), str(Path(__file__).parents[1]), *filter(None, sys.path)])
-    owner = subprocess.Popen(
-        [sys.executable, script, name, str(tmp_path)],
-        stdout=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": paths},
-    )
+    owner = owning(name, tmp_path)
     living = runtime(name, tmp_path)
     try:
         assert owner.stdout is not None
