@@ -32,7 +32,7 @@ def course(actions: np.ndarray) -> tuple[Course, list[str]]:
     every = [slider.digest()]
     for number, action in enumerate(actions, start=1):
         slider.apply(action)
-        recorder.after(number)
+        recorder.catch_up(number)
         every.append(slider.digest())
     recorder.keep(actions)
     recorder.complete(len(actions))

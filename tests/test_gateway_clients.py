@@ -136,7 +136,7 @@ def test_whatever_a_frame_does_to_its_reader_ends_that_connection_only(fault, tm
     wake, end = os.pipe()
     listener = bind(str(tmp_path / "s"))
     ended = threading.Event()
-    server = Server(listener, lambda header, parts: ({"ok": True}, {}), wake, lambda: not ended.is_set())
+    server = Server(listener, lambda header, parts: ({"ok": True}, {}), lambda: None, wake, lambda: not ended.is_set())
     thread = threading.Thread(target=server.run)
     thread.start()
     try:

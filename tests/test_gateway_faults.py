@@ -179,7 +179,7 @@ def test_states_that_outgrow_their_memory_are_thinned_with_exact_times(monkeypat
     positions = {0: slider.x}
     for count in range(1, 1001):
         slider.apply(np.array([0.01, 0.0]))
-        kept.after(count)
+        kept.catch_up(count)
         positions[count] = slider.x
     kept.complete(1000)
     artifacts = kept.artifacts()

@@ -18,6 +18,7 @@ import os
 import socket
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import le
 from typing import Any
 
 import numpy as np
@@ -86,6 +87,8 @@ class Client:
         self._description: Description | None = None
         self._controls: list[Control] = []
         self._low = self._high = np.zeros(0)
+        self._lowest: list[float] = []
+        self._highest: list[float] = []
         self._step_like: tuple[Any, FrameTemplate | None] = (None, None)
 
     # ---- operations -------------------------------------------------------------------------------------------------
@@ -97,6 +100,7 @@ class Client:
             self._controls = self._description.controls
             self._low = np.array([control.low for control in self._controls])
             self._high = np.array([control.high for control in self._controls])
+            self._lowest, self._highest = self._low.tolist(), self._high.tolist()
         return self._description
 
     def observe(self, fields: Iterable[str] | None = None, pictures: Iterable[Picture] = ()) -> Observation:
@@ -156,17 +160,24 @@ class Client:
             raise ActionError(
                 f"action has shape {np.shape(actions)}; it must be ({dimension},) or (n, {dimension}): {names}"
             )
+        if len(array) == 1:  # lists of 16 numbers touch less memory than four ufuncs do
+            row = array[0].tolist()
+            if all(map(le, self._lowest, row)) and all(map(le, row, self._highest)):
+                return array
         inside = (array >= self._low) & (array <= self._high)
         if not np.logical_and.reduce(inside, axis=None):  # half the time of inside.all()
-            index, component = (int(i) for i in np.argwhere(~inside)[0])
-            control, value = self._controls[component], float(array[index, component])
-            where = f"actions[{index}]" if len(array) > 1 else "action"
-            why = f"is outside [{control.low}, {control.high}]" if np.isfinite(value) else "is not finite"
-            raise ActionError(
-                f"{where}[{component}] ({control.name}) = {value} {control.unit} {why}; "
-                f"limits are {control.low} to {control.high} {control.unit}"
-            )
+            raise self._outside(array, inside)
         return array
+
+    def _outside(self, array: np.ndarray, inside: np.ndarray) -> ActionError:
+        index, component = (int(i) for i in np.argwhere(~inside)[0])
+        control, value = self._controls[component], float(array[index, component])
+        where = f"actions[{index}]" if len(array) > 1 else "action"
+        why = f"is outside [{control.low}, {control.high}]" if np.isfinite(value) else "is not finite"
+        return ActionError(
+            f"{where}[{component}] ({control.name}) = {value} {control.unit} {why}; "
+            f"limits are {control.low} to {control.high} {control.unit}"
+        )
 
     def close(self) -> None:
         """Close the connection; the episode goes on."""

@@ -52,7 +52,7 @@ class Episode:
         if self._go_on():
             answer = partial(self._answer, session)
             try:
-                Server(self._listener, answer, self._host.wake, self._go_on).run()
+                Server(self._listener, answer, session.settle, self._host.wake, self._go_on).run()
             except Exception as error:
                 self._failure(session, error)
         with contextlib.suppress(Exception):  # verdict or fault is out; a bad end of the engine changes neither

@@ -29,15 +29,17 @@ class Recorder:
         self._bytes = 0
         self._next_sample = 0
         self._digests: list[tuple[int, str]] = []
-        self.after(0)
+        self._next_digest = 0
+        self.catch_up(0)
 
-    def after(self, count: int) -> None:
-        """Sample what is due after ``count`` actions."""
+    def catch_up(self, count: int) -> None:
+        """Sample what is due of the present instant, after ``count`` actions; once more changes nothing."""
         if count >= self._next_sample:
             self._sample(count)
             self._next_sample = count + self._stride
-        if count % DIGEST_EVERY == 0:
+        if count >= self._next_digest:
             self._digests.append((count, self._environment.digest()))
+            self._next_digest = count + DIGEST_EVERY
 
     def keep(self, actions: np.ndarray) -> None:
         """Actions float64 (n, dim) that were applied. The array is kept, not copied."""

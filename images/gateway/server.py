@@ -64,13 +64,22 @@ class Connection:
 class Server:
     """Reads requests, lets ``answer`` make replies, and calls ``woken`` when the ``wake`` descriptor is readable.
 
-    ``answer`` returns a whole reply and never raises for a fault of the client. ``woken`` returns whether to go on; it
-    is asked after every request as well.
+    ``answer`` returns a whole reply and never raises for a fault of the client. ``settle`` is called once the reply is
+    on its way: what it does costs the client no time. ``woken`` returns whether to go on; it is asked after every
+    request as well.
     """
 
-    def __init__(self, listener: socket.socket, answer: Answer, wake: int, woken: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        listener: socket.socket,
+        answer: Answer,
+        settle: Callable[[], None],
+        wake: int,
+        woken: Callable[[], bool],
+    ) -> None:
         self._listener = listener
         self._answer = answer
+        self._settle = settle
         self._wake = wake
         self._woken = woken
         self._connections: dict[int, Connection] = {}
@@ -157,6 +166,7 @@ class Server:
             if frame is None:
                 break
             connection.send(self._reply(*frame))
+            self._settle()
             if not self._woken():
                 break
         if connection.unsent:

@@ -146,6 +146,11 @@ class Session:
         self._end(self._environment.finish())
         return {"terminal": self._terminal}, {}
 
+    def settle(self) -> None:
+        """What may wait until the reply is out: the recording of the last action. Once more changes nothing."""
+        if self.judgement is None:
+            self._recorder.catch_up(self.meter.actions)
+
     # ---- the host ---------------------------------------------------------------------------------------------------
     def stop(self, reason: str) -> None:
         """End from outside; a success or violation on record binds, and an ended episode stays as it is."""
@@ -185,6 +190,7 @@ class Session:
         tick = self._supervisor.tick
         count = self._count_legal(actions)
         for index in range(count):
+            recorder.catch_up(meter.actions)
             reason = tick(meter)
             if reason is not None:
                 self.stop(reason)
@@ -194,7 +200,6 @@ class Session:
             meter.simulated_s = meter.actions * self._dt
             if happened:
                 events += [_public(index, event) for event in happened if self._permissions.allows(event.level)]
-            recorder.after(meter.actions)
             judgement = environment.judge() or self._spent()
             if judgement is not None:
                 self._end(judgement)

@@ -130,8 +130,12 @@ class Launcher:
 
     def state(self) -> np.ndarray:
         """float32: positions of the whole model, then 1 per fractured pane."""
-        broken = [pane.broken is not None for pane in self.plant.flight.panes]
-        return np.concatenate([self.plant.data.qpos, broken]).astype(np.float32)
+        count, panes = self.plant.model.nq, self.plant.flight.panes
+        state = np.empty(count + len(panes), np.float32)
+        state[:count] = self.plant.data.qpos
+        for index, pane in enumerate(panes, count):
+            state[index] = pane.broken is not None
+        return state
 
     def redraw(self, state: np.ndarray, camera: str, width: int, height: int, *, shadows: bool) -> np.ndarray:
         if self._painter is None:
