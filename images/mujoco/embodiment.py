@@ -1,7 +1,7 @@
 """What a family of tasks needs to know of a robot, so that one scene runs with any of them.
 
 A scene puts an embodiment's MJCF beside its own objects, drives it with one action vector, samples its joints and
-contacts, and judges them by the numbers that the embodiment declares. Nothing else of a robot is known outside its module.
+contacts, and judges them by the numbers that the embodiment declares. Nothing else of a robot is known outside it.
 
 Collision bits: 1 is every object of a scene, 32 the floor (bodies that stand on or may reach the floor say so). Every
 geom of an embodiment has bit 2 in ``contype`` and bit 1 in ``conaffinity``; bits 4, 8 and 16 are free for what an
@@ -81,8 +81,8 @@ class Embodiment(Protocol):
     name: str
     """Second part of an environment's id: ``panda``, ``fr3-sharpa``, ``floating-sharpa``."""
     joints: tuple[Joint, ...]
-    """Joints whose position and speed are judged, in the order of the fields ``joint_positions`` and ``joint_velocities``.
-    Names are those of the MJCF joints."""
+    """Joints whose position and speed are judged, in the order of the fields ``joint_positions`` and
+    ``joint_velocities``. Names are those of the MJCF joints."""
     parts: Mapping[str, Part]
     """Every MJCF body that can touch something and what it is: an ``arm`` or a ``hand`` must touch nothing hard, a
     ``finger`` works."""
@@ -105,5 +105,5 @@ class Embodiment(Protocol):
         """What else it feels; empty for a robot without more."""
 
     def parameters(self) -> dict[str, Any]:
-        """Public kinematics, limits and servo constants as JSON (key ``robot`` of ``describe``'s parameters): enough for
-        an agent to solve the robot's kinematics and to cancel its lag."""
+        """Public kinematics, limits and servo constants as JSON (key ``robot`` of ``describe``'s parameters): enough
+        for an agent to solve the robot's kinematics and to cancel its lag."""

@@ -13,6 +13,7 @@ the base and the first three links. Pairs that cannot meet are left out because 
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 ASSETS = Path(__file__).parent / "assets" / "panda"
@@ -26,10 +27,30 @@ JOINT_RANGE = (
     (-0.0175, 3.7525),
     (-2.8973, 2.8973),
 )
+SPEED = (2.175, 2.175, 2.175, 2.175, 2.61, 2.61, 2.61)  # rad/s, rated
 TORQUE = (87, 87, 87, 87, 12, 12, 12)
 KP = (4500, 4500, 3500, 3500, 2000, 2000, 2000)
 LAG = 0.1  # s: damping over stiffness of every servo
 ARMATURE, DAMPING = 0.1, (0.1, 0.1, 0.1, 0.1, 0.1, 0.01, 0.01)
+DH = (
+    (0.0, 0.333, 0.0),
+    (0.0, 0.0, -math.pi / 2),
+    (0.0, 0.316, math.pi / 2),
+    (0.0825, 0.0, math.pi / 2),
+    (-0.0825, 0.384, -math.pi / 2),
+    (0.0, 0.0, math.pi / 2),
+    (0.088, 0.0, math.pi / 2),
+)  # modified Denavit-Hartenberg rows (a m, d m, alpha rad), Craig's convention
+FLANGE = 0.107  # m: joint 7 frame to flange along z
+HAND_ROTATION = -math.pi / 4  # rad: the hand about the flange's z axis; the fingers open along the hand's y axis
+GRIP_POINT = 0.1034  # m: flange to the point between the finger pads along z
+PAD_HALF = (0.0085, 0.0085)  # m: half width of a finger pad across and along the finger
+GRIPPER_OPEN, GRIPPER_SQUEEZE = 0.08, -0.04  # m: range of the gripper's command, an opening
+GRIPPER_STIFFNESS, GRIPPER_FORCE = 1000.0, 100.0  # N/m of opening less command, and N at most; both fingers together
+GRIP_TEXT = (
+    "opening that the gripper drives to; it pulls with 1000 N/m times (opening - command), at most 100 N, so a "
+    "negative command squeezes harder what is held"
+)
 
 # Pose of each link in its parent, mass (kg), centre of mass (m), inertia (xx yy zz xy xz yz, kg m^2).
 LINKS = (

@@ -7,21 +7,18 @@ from typing import Any
 import numpy as np
 
 from images.gateway.environment import Camera, Clause, Control, Event, Field, Judgement
+from images.mujoco import panda
 from images.mujoco.launcher import geometry as g
 from images.mujoco.launcher import kinds, look, scene
 from images.mujoco.launcher.evaluator import Evaluator
 from images.mujoco.launcher.model import compile_scene, realize
 from images.mujoco.launcher.observation import Observation
 from images.mujoco.launcher.plant import Plant
-from images.mujoco.launcher.render import Painter
 from images.mujoco.launcher.rules import clauses, interlocks
+from images.mujoco.render import Painter
 
 MODES = ("loaded", "ground")
 EMBODIMENT = "dual-panda"
-GRIP_TEXT = (
-    "opening that the gripper drives to; it pulls with 1000 N/m times (opening - command), at most 100 N, so a "
-    "negative command squeezes harder what is held"
-)
 
 
 def create(spec: dict[str, Any]) -> Launcher:
@@ -61,7 +58,7 @@ class Launcher:
                 out.append(
                     Control(f"{arm}_joint{index}", "rad", low, high, "target angle of the joint's position servo")
                 )
-            out.append(Control(f"{arm}_gripper", "m", g.GRIPPER_SQUEEZE, g.GRIPPER_OPEN, GRIP_TEXT))
+            out.append(Control(f"{arm}_gripper", "m", g.GRIPPER_SQUEEZE, g.GRIPPER_OPEN, panda.GRIP_TEXT))
         return out
 
     def fields(self) -> list[Field]:

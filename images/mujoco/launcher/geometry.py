@@ -28,27 +28,19 @@ ARM_BASE = {"left": (0.0, 0.30, 0.0), "right": (0.0, -0.30, 0.0)}
 """Position of each arm's base (m); both face +x without rotation."""
 JOINT_LIMITS = panda.JOINT_RANGE
 """Lower and upper limit of each joint (rad)."""
-JOINT_SPEED_LIMITS = (2.175, 2.175, 2.175, 2.175, 2.61, 2.61, 2.61)
+JOINT_SPEED_LIMITS = panda.SPEED
 """Rated speed of each joint (rad/s); the evaluator allows a disclosed margin above it."""
 JOINT_TORQUE_LIMITS = panda.TORQUE
 """Torque at which each joint's servo saturates (N m)."""
-DH = (
-    (0.0, 0.333, 0.0),
-    (0.0, 0.0, -math.pi / 2),
-    (0.0, 0.316, math.pi / 2),
-    (0.0825, 0.0, math.pi / 2),
-    (-0.0825, 0.384, -math.pi / 2),
-    (0.0, 0.0, math.pi / 2),
-    (0.088, 0.0, math.pi / 2),
-)
+DH = panda.DH
 """Modified Denavit-Hartenberg rows (a m, d m, alpha rad), Craig's convention: T_i = Rx(alpha) Tx(a) Rz(q_i) Tz(d)."""
-FLANGE = 0.107
+FLANGE = panda.FLANGE
 """Joint 7 frame to flange along z (m)."""
-HAND_ROTATION = -math.pi / 4
+HAND_ROTATION = panda.HAND_ROTATION
 """Rotation of the hand about the flange's z axis (rad); the fingers open along the hand's y axis."""
-GRIP_POINT = 0.1034
+GRIP_POINT = panda.GRIP_POINT
 """Flange to the point between the finger pads along z (m)."""
-PAD_HALF = (0.0085, 0.0085)
+PAD_HALF = panda.PAD_HALF
 """Half width of a finger pad across and along the finger (m)."""
 HOME = {
     "left": (0.617, -0.6679, -0.1701, -2.1872, -0.1052, 1.5266, -0.3072),
@@ -67,14 +59,14 @@ SERVO_LAG = panda.LAG
 commands ``q + SERVO_LAG * qdot`` follows its path without lag."""
 SERVO_KP = panda.KP
 """Stiffness of each joint servo (N m/rad); gravity of the arm itself is compensated."""
-GRIPPER_OPEN = 0.08
+GRIPPER_OPEN = panda.GRIPPER_OPEN
 """Widest opening between the pads (m); the gripper command is an opening."""
-GRIPPER_SQUEEZE = -0.04
+GRIPPER_SQUEEZE = panda.GRIPPER_SQUEEZE
 """Smallest gripper command (m). The gripper pulls with GRIPPER_STIFFNESS * (opening - command), at most GRIPPER_FORCE:
 a command of 0 closes, a negative one squeezes harder what is already held."""
-GRIPPER_STIFFNESS = 1000.0
+GRIPPER_STIFFNESS = panda.GRIPPER_STIFFNESS
 """Closing force per metre between opening and command (N/m)."""
-GRIPPER_FORCE = 100.0
+GRIPPER_FORCE = panda.GRIPPER_FORCE
 """Largest closing or opening force (N), shared by the two fingers."""
 
 # ---- barrel and spring ---------------------------------------------------------------------------------------------

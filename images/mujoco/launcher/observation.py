@@ -9,6 +9,7 @@ import mujoco
 import numpy as np
 
 from images.gateway.environment import Field
+from images.mujoco.cameras import present_pose
 from images.mujoco.launcher import geometry as g
 from images.mujoco.launcher import look
 from images.mujoco.launcher.evaluator import Evaluator
@@ -63,15 +64,8 @@ class Observation:
         )  # fmt: skip
         for name in look.WRISTS:
             text = f"pose of the camera {name}: world from camera, x right, y down, z forward"
-            self._add(f"camera_pose/{name}", "m", (4, 4), "L0", text, partial(self._camera_pose, m.camera(name).id))
+            self._add(f"camera_pose/{name}", "m", (4, 4), "L0", text, partial(present_pose, d, m.camera(name).id))
         self._add("commanded", "rad, m", (16,), "L0", "the last action", lambda: d.ctrl.copy())
-
-    def _camera_pose(self, camera: int) -> np.ndarray:
-        """MuJoCo's cameras look along -z with y up."""
-        data, pose = self._plant.data, np.eye(4)
-        pose[:3, :3] = data.cam_xmat[camera].reshape(3, 3) * [1, -1, -1]
-        pose[:3, 3] = data.cam_xpos[camera]
-        return pose
 
     def _mechanism(self) -> None:
         p = self._plant

@@ -15,11 +15,11 @@ from PIL import Image
 from images.mujoco.launcher import scene as scenes
 from images.mujoco.launcher.reference import plan as plans
 from images.mujoco.launcher.reference.aiming import NoAim
-from images.mujoco.launcher.render import Painter
 from images.mujoco.launcher.scene import Scene, SceneError
 from images.mujoco.launcher.workshop import checks, graph, search
 from images.mujoco.launcher.workshop.episode import condition
 from images.mujoco.launcher.workshop.proxy import Outcome, Proxy
+from images.mujoco.render import Painter
 
 VIEWS = ("wide", "range", "side")
 

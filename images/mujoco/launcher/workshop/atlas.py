@@ -13,11 +13,11 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from images.mujoco.launcher import scene as scenes
-from images.mujoco.launcher.render import Painter
 from images.mujoco.launcher.scene import Scene
 from images.mujoco.launcher.workshop import certify, measure
 from images.mujoco.launcher.workshop.episode import condition
 from images.mujoco.launcher.workshop.proxy import Proxy
+from images.mujoco.render import Painter
 
 ROOT = Path(__file__).parents[4]
 COLUMNS, TILE, BAND = 10, 180, 16  # of the contact sheet: tiles in a row, pixels of a picture and of its caption
