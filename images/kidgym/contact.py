@@ -7,7 +7,7 @@ import sys
 from PIL import Image, ImageDraw, ImageFont
 
 from images.kidgym.catalog import LEVELS, NAMES
-from images.kidgym.draw import picture
+from images.kidgym.draw import frame
 from images.kidgym.episode import Episode
 
 SEED = 5
@@ -27,7 +27,7 @@ def sheet() -> Image.Image:
             episode.choose(0)
         left, top = GAP + index % COLUMNS * width, GAP + index // COLUMNS * height
         pen.text((left, top), f"{NAMES[code]} ({code}), level {level}", (40, 40, 40), font)
-        drawn = picture(episode.scene, episode.task.theme, 2 * CELL)
+        drawn = Image.fromarray(frame(episode.scene, episode.task.theme, 2 * CELL))
         whole.paste(drawn.resize((side, side), Image.Resampling.LANCZOS), (left, top + CAPTION))
     return whole
 

@@ -1,56 +1,99 @@
-"""The picture of one moment: 9 x 9 cells, the hint block on the left, the backpack below, the play area in between."""
+"""The picture of one moment: 9 x 9 cells, the hint block on the left, the backpack below, the play area in between.
+
+Whatever can stand in a cell is drawn once, on the ground that it stands on, and kept as an array; a picture is a copy
+of its background with those cells put in. So a picture costs little more than its copy. The caches are bounded.
+"""
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
+import numpy.typing as npt
 from PIL import Image, ImageDraw, ImageFont
 
 from images.kidgym import atlas, shapes
-from images.kidgym.backdrop import CELLS, HINT, LEFT, PAPER, TOP, backdrop
+from images.kidgym.backdrop import CELLS, FLOORS, HINT, LEFT, PAPER, TOP, backdrop
 from images.kidgym.rules import LETTERS, NUMERALS, SLOTS, Cell, Mark, Row, Scene, Thing
 
 SIDES = (32, 64, 96)  # pixels of a cell
 INK = shapes.INK
+CHILD, WALL = Thing("child"), Thing("wall")
 Spot = tuple[int, int]
+Pixels = npt.NDArray[np.uint8]  # (height, width, 3)
 
 
-def frame(scene: Scene, theme: int, cell: int = 64) -> np.ndarray:
-    """uint8 (9 cell, 9 cell, 3). Raises ValueError for a cell size that is not one of :data:`SIDES`."""
-    return np.asarray(picture(scene, theme, cell))
-
-
-def picture(scene: Scene, theme: int, cell: int = 64) -> Image.Image:
-    """RGB picture of 9 x 9 cells. Raises ValueError."""
+def frame(scene: Scene, theme: int, cell: int = 64) -> Pixels:
+    """uint8 (9 cell, 9 cell, 3), the caller's own. Raises ValueError for a cell that is not one of :data:`SIDES`."""
     if cell not in SIDES:
         raise ValueError(f"cell {cell!r} is not one of {', '.join(map(str, SIDES))} pixels")
-    canvas = backdrop(theme, cell, SLOTS).copy()
+    canvas = _ground(theme, cell).copy()
     for spot in scene.walls:
-        _paste(canvas, shapes.shape("wall", None, 0, cell), _corner(spot, cell))
+        _put(canvas, _corner(spot, cell), _on_floor(WALL, theme, sum(spot) % 2, cell))
     if scene.agent is not None:
-        _put(canvas, Thing("child"), _corner(scene.agent, cell), cell)
+        _put(canvas, _corner(scene.agent, cell), _on_floor(CHILD, theme, sum(scene.agent) % 2, cell))
     for spot, thing in scene.things:
-        if isinstance(thing, Mark):
-            _paste(canvas, _mark(thing.numeral, cell), _corner(spot, cell))
-        else:
-            _put(canvas, thing, _corner(spot, cell), cell)
-    for slot in range(SLOTS):
-        held = scene.backpack[slot] if slot < len(scene.backpack) else None
-        corner = ((HINT + slot) * cell, (CELLS - 1) * cell)
+        _put(canvas, _corner(spot, cell), _on_floor(thing, theme, sum(spot) % 2, cell))
+    for slot, held in enumerate(scene.backpack):
         if held is not None:
-            _put(canvas, held, corner, cell, share=0.66)
-            _paste(canvas, _letter(LETTERS[slot], cell), corner)
-    _hint(canvas, scene, cell)
+            _put(canvas, _slot_corner(slot, cell), _in_slot(held, slot, cell))
+    if scene.hint or scene.whole or scene.boxed is not None:
+        _put(canvas, (0, 0), _hint(scene.hint, scene.whole, scene.boxed, cell))
     return canvas
+
+
+def _put(canvas: Pixels, corner: Spot, part: Pixels) -> None:
+    (x, y), (height, width, _) = corner, part.shape
+    canvas[y : y + height, x : x + width] = part
 
 
 def _corner(spot: Cell, cell: int) -> Spot:
     return (LEFT + spot[0]) * cell, round((TOP + spot[1]) * cell)
 
 
-def _put(canvas: Image.Image, thing: Thing, corner: Spot, cell: int, share: float = 0.78) -> None:
-    _paste(canvas, _thing(thing, cell, share), corner)
+def _slot_corner(slot: int, cell: int) -> Spot:
+    return (HINT + slot) * cell, (CELLS - 1) * cell
+
+
+# ---- cells on their ground: every cache holds a few tens of megabytes at most ---------------------------------------
+@cache
+def _ground(theme: int, cell: int) -> Pixels:
+    return np.asarray(backdrop(theme, cell, SLOTS))
+
+
+@lru_cache(1024)
+def _on_floor(what: Thing | Mark, theme: int, shade: int, cell: int) -> Pixels:
+    """``shade``: 0 for a dark square of the floor, 1 for a light one."""
+    floor = Image.new("RGB", (cell, cell), FLOORS[theme][1 - shade])
+    if isinstance(what, Mark):
+        drawn = _mark(what.numeral, cell)
+    elif what == WALL:
+        drawn = shapes.shape("wall", None, 0, cell)
+    else:
+        drawn = _thing(what, cell, 0.78)
+    _paste(floor, drawn, (0, 0))
+    return np.asarray(floor)
+
+
+@lru_cache(512)
+def _in_slot(held: Thing, slot: int, cell: int) -> Pixels:
+    x, y = _slot_corner(slot, cell)
+    ground = backdrop(0, cell, SLOTS).crop((x, y, x + cell, y + cell))  # backpacks are the same in every theme
+    _paste(ground, _thing(held, cell, 0.66), (0, 0))
+    _paste(ground, _letter(LETTERS[slot], cell), (0, 0))
+    return np.asarray(ground)
+
+
+@lru_cache(64)
+def _hint(hint: tuple[Row, ...], whole: tuple[Thing, ...], boxed: Thing | None, cell: int) -> Pixels:
+    canvas = backdrop(0, cell, SLOTS).crop((0, 0, HINT * cell, CELLS * cell))  # as are hint blocks
+    if boxed is not None:
+        _boxed(canvas, boxed, cell)
+    if whole:
+        _whole(canvas, whole, cell)
+    for index, row in enumerate(hint):
+        _row(canvas, row, round((0.4 + 1.25 * index) * cell), cell)
+    return np.asarray(canvas)
 
 
 def _paste(canvas: Image.Image, drawn: Image.Image, corner: Spot) -> None:
@@ -137,16 +180,11 @@ def _font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
 
 
 # ---- the hint block -------------------------------------------------------------------------------------------------
-def _hint(canvas: Image.Image, scene: Scene, cell: int) -> None:
-    if scene.boxed is not None:
-        pen, inset = ImageDraw.Draw(canvas), round(cell * 0.25)
-        side = HINT * cell - 2 * inset
-        pen.rectangle((inset, inset, inset + side, inset + side), (255, 255, 255), (0, 0, 0), max(2, cell // 12))
-        _paste(canvas, _one(scene.boxed, round(side * 0.7)), (inset + round(side * 0.15), inset + round(side * 0.15)))
-    if scene.whole:
-        _whole(canvas, scene.whole, cell)
-    for index, row in enumerate(scene.hint):
-        _row(canvas, row, round((0.4 + 1.25 * index) * cell), cell)
+def _boxed(canvas: Image.Image, thing: Thing, cell: int) -> None:
+    pen, inset = ImageDraw.Draw(canvas), round(cell * 0.25)
+    side = HINT * cell - 2 * inset
+    pen.rectangle((inset, inset, inset + side, inset + side), (255, 255, 255), (0, 0, 0), max(2, cell // 12))
+    _paste(canvas, _one(thing, round(side * 0.7)), (inset + round(side * 0.15), inset + round(side * 0.15)))
 
 
 def _whole(canvas: Image.Image, whole: tuple[Thing, ...], cell: int) -> None:

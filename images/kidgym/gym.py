@@ -63,7 +63,7 @@ class KidGymEnv(gymnasium.Env[np.ndarray, np.int64]):
 
     def _frame(self) -> np.ndarray:
         episode = self._running()
-        return np.array(frame(episode.scene, episode.task.theme, self._cell))
+        return frame(episode.scene, episode.task.theme, self._cell)
 
     def _info(self) -> dict[str, Any]:
         episode = self._running()
