@@ -23,7 +23,12 @@ def encode(frame: npt.NDArray[np.uint8]) -> bytes:
     packer = zlib.compressobj(LEVEL, zlib.DEFLATED, WINDOW, MEMORY)
     header = width.to_bytes(4, "big") + height.to_bytes(4, "big") + TRUECOLOUR
     return b"".join(
-        (SIGNATURE, _chunk(b"IHDR", header), _chunk(b"IDAT", packer.compress(rows.data) + packer.flush()), _chunk(b"IEND"))
+        (
+            SIGNATURE,
+            _chunk(b"IHDR", header),
+            _chunk(b"IDAT", packer.compress(rows.data) + packer.flush()),
+            _chunk(b"IEND"),
+        )
     )
 
 
