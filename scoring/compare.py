@@ -55,6 +55,7 @@ def _plain(found: Difference) -> dict[str, Any]:
     return {
         "value": found.mean,
         "interval": plain.bounds(found.interval),
+        "exact_bound": plain.bounds(found.exact),
         "tasks_better": found.better,
         "tasks_equal": found.equal,
         "tasks_worse": found.worse,

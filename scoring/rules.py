@@ -17,6 +17,7 @@ class Rules:
 
     manifests: Manifests = field(repr=False)
     name: str
+    _ruled: dict[tuple[str, str | None], Ruling] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         lookup.named("protocol", self.name, self.manifests.protocols)
@@ -47,4 +48,6 @@ class Rules:
 
     def ruling(self, cause: str, code: str | None) -> Ruling:
         """Outcome and code of a cause; ``code`` is that of the recorded violation."""
-        return lookup.rule(self.manifests, cause, self.name, code)
+        if (known := self._ruled.get((cause, code))) is not None:
+            return known
+        return self._ruled.setdefault((cause, code), lookup.rule(self.manifests, cause, self.name, code))

@@ -9,6 +9,7 @@ exact one-sided bound stands beside it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -29,10 +30,12 @@ class Interval:
 
 @dataclass(frozen=True)
 class Difference:
-    """Second run minus first on the same tasks: suite-balanced ``mean``, its interval, and tasks by sign."""
+    """Second run minus first on the same tasks: suite-balanced ``mean``, its interval, where all tasks changed alike the
+    exact bounds, and tasks by sign."""
 
     mean: float
     interval: Interval | None
+    exact: Interval | None
     better: int
     equal: int
     worse: int
@@ -43,16 +46,26 @@ def resampled_means(values: Floats, suites: npt.NDArray[np.str_], seed: int, res
 
     Tasks are taken in the order given: pass them in a fixed order, and the same seed gives the same result.
     """
-    generator = np.random.Generator(np.random.PCG64(seed))
-    names = np.unique(suites)
+    names, sizes = np.unique(suites, return_counts=True)
     total = np.zeros((resamples, values.shape[1]))
-    for name in names:
+    for name, counts in zip(names, _draws(tuple(sizes.tolist()), seed, resamples), strict=True):
         inside = values[suites == name]
-        drawn = (generator.random((resamples, len(inside))) * len(inside)).astype(np.int64)
-        cells = drawn + len(inside) * np.arange(resamples)[:, None]
-        counts = np.bincount(cells.ravel(), minlength=resamples * len(inside)).reshape(resamples, -1)
         total += counts @ inside / len(inside)
     return total / len(names)
+
+
+@lru_cache(maxsize=64)
+def _draws(sizes: tuple[int, ...], seed: int, resamples: int) -> tuple[Floats, ...]:
+    """How often each task is drawn in each resample, for every suite [resamples, tasks of the suite]. All runs of one
+    selection share them."""
+    generator = np.random.Generator(np.random.PCG64(seed))
+    found = []
+    for size in sizes:
+        drawn = (generator.random((resamples, size)) * size).astype(np.int64)
+        cells = drawn + size * np.arange(resamples)[:, None]
+        counts = np.bincount(cells.ravel(), minlength=resamples * size).reshape(resamples, -1)
+        found.append(counts.astype(np.float64))
+    return tuple(found)
 
 
 def intervals(
@@ -80,15 +93,31 @@ def exact_bound(values: Floats, suites: npt.NDArray[np.str_]) -> Interval | None
     """
     if not (np.all(values == 1) or np.all(values == 0)):
         return None
-    least = _least_mean(np.unique(suites, return_counts=True)[1].astype(np.float64))
+    least = _least_mean(tuple(np.unique(suites, return_counts=True)[1].tolist()))
     return Interval(least, 1.0) if values[0] == 1 else Interval(0.0, 1.0 - least)
 
 
-def _least_mean(sizes: Floats) -> float:
-    """The least mean over suites of chances p with the product of p^n at 1 - ``LEVEL``, n in ``sizes`` [suites].
+def exact_difference(change: Floats, suites: npt.NDArray[np.str_]) -> Interval | None:
+    """The same for the changes of tasks [tasks] where all are one value c: the bounds of the suite-balanced mean at
+    ``LEVEL``, both at once. None for all other changes.
+
+    By the bound above a task changes by c with a mean chance of q at the least, and what it does otherwise lies between
+    -1 and 1: the mean lies within c q - (1 - q) and c q + (1 - q).
+    """
+    if not np.all(change == change[0]):
+        return None
+    least = _least_mean(tuple(np.unique(suites, return_counts=True)[1].tolist()))
+    middle, rest = float(change[0]) * least, 1 - least
+    return Interval(max(-1.0, middle - rest), min(1.0, middle + rest))
+
+
+@lru_cache(maxsize=256)
+def _least_mean(tasks: tuple[int, ...]) -> float:
+    """The least mean over suites of chances p with the product of p^n at 1 - ``LEVEL``, n in ``tasks`` [suites].
 
     By Lagrange's rule p is in proportion to n, where it is below 1; the factor is found by halving.
     """
+    sizes = np.array(tasks, dtype=np.float64)
     wanted, low, high = np.log(1 - LEVEL), 0.0, 1 / sizes.min()
     for _ in range(100):
         middle = (low + high) / 2
@@ -114,4 +143,5 @@ def paired_difference(
     mean = float(np.mean([change[suites == name].mean() for name in np.unique(suites)]))
     (interval,) = intervals(change[:, None], suites, seed, resamples)
     better, worse = int((change > 0).sum()), int((change < 0).sum())
-    return Difference(mean, interval, better, len(change) - better - worse, worse)
+    exact = exact_difference(change, suites)
+    return Difference(mean, interval, exact, better, len(change) - better - worse, worse)

@@ -16,7 +16,7 @@ from scoring.eligibility import Eligibility, assess
 from scoring.ledger import Attempt
 from scoring.plan import selection_of
 from scoring.rules import Rules
-from scoring.uncertainty import exact_bound, intervals, paired_difference, resampled_means
+from scoring.uncertainty import exact_bound, exact_difference, intervals, paired_difference, resampled_means
 
 SUITES = np.array(["A"] * 30 + ["B"] * 10)
 
@@ -90,6 +90,32 @@ def test_a_paired_difference_is_zero_for_a_run_against_itself() -> None:
     assert (found.mean, found.better, found.equal, found.worse) == (0.0, 0, 40, 0)
     assert found.interval is not None
     assert (found.interval.lower, found.interval.upper) == (0.0, 0.0)
+    # The suite of 10 tasks, half of the mean, is the looser: its tasks change with a chance of 1 - 0.05^(1/10) at most.
+    assert found.exact is not None
+    most = (1 - 0.05 ** (1 / 10)) / 2
+    assert (found.exact.lower, found.exact.upper) == pytest.approx((-most, most))
+
+
+@given(
+    st.lists(st.integers(1, 8), min_size=1, max_size=4),
+    st.lists(st.floats(0.01, 1), min_size=4, max_size=4),
+    st.sampled_from([-1.0, -0.25, 0.0, 0.5, 1.0]),
+)
+def test_no_way_of_changing_alike_is_outside_the_exact_bounds_of_a_difference(
+    sizes: list[int], chances: list[float], change: float
+) -> None:
+    """Tasks that change by ``change`` with these chances by suite, and else by -1 or by 1, as one time in twenty."""
+    suites = np.repeat([str(index) for index in range(len(sizes))], sizes)
+    found = exact_difference(np.full(len(suites), change), suites)
+    assert found is not None
+    if np.prod([chance**size for size, chance in zip(sizes, chances, strict=False)]) >= 0.05:
+        for other in (-1, 1):
+            means = [change * chance + other * (1 - chance) for chance in chances[: len(sizes)]]
+            assert found.lower - 1e-9 <= np.mean(means) <= found.upper + 1e-9
+
+
+def test_changes_that_differ_have_an_interval_and_no_exact_bounds() -> None:
+    assert exact_difference(np.array([0.0, 0.25]), np.array(["A", "A"])) is None
 
 
 def test_a_paired_interval_is_narrower_than_that_of_independent_runs() -> None:
