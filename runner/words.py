@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from manifests.words import count, plural
 from runner.terminal import printable_lines
 
-
-def count(number: int, what: str) -> str:
-    """``1 entry``, ``3 entries``, ``2 attempts``."""
-    if number == 1:
-        return f"1 {what}"
-    return f"{number:,} {what[:-1]}ies" if what.endswith("y") else f"{number:,} {what}s"
+__all__ = ["clock", "count", "fitting", "one_line", "plural"]
 
 
 def one_line(text: str) -> str:
