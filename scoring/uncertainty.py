@@ -30,8 +30,8 @@ class Interval:
 
 @dataclass(frozen=True)
 class Difference:
-    """Second run minus first on the same tasks: suite-balanced ``mean``, its interval, where all tasks changed alike the
-    exact bounds, and tasks by sign."""
+    """Second run minus first on the same tasks: suite-balanced ``mean``, its interval, the exact bounds where all tasks
+    changed alike, and tasks by sign."""
 
     mean: float
     interval: Interval | None
