@@ -13,6 +13,30 @@ from images.mujoco.gl import MENDS, NoBackend, installed, open_context
 MAX_SIDE = 1024  # pixels: size of the off-screen buffer
 
 
+class Pictured:
+    """The part of an environment that draws. Without ``pictures`` nothing is opened."""
+
+    def __init__(self, model: Any, data: Any, pictures: bool) -> None:
+        self._painter = Painter(model, data) if pictures else None
+
+    @property
+    def painter(self) -> Painter:
+        """Raises RuntimeError for an episode without pictures."""
+        if self._painter is None:
+            raise RuntimeError("this episode was created without pictures")
+        return self._painter
+
+    def render(self, camera: str, width: int, height: int) -> np.ndarray:
+        """uint8 (height, width, 3), row 0 at the top."""
+        return self.painter.picture(camera, width, height)
+
+    def close(self) -> None:
+        """Free what draws; harmless twice."""
+        if self._painter is not None:
+            self._painter.close()
+            self._painter = None
+
+
 class Painter:
     """An off-screen renderer of one model. Raises NoBackend when it cannot draw or draws nothing but black."""
 

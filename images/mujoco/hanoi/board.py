@@ -40,7 +40,7 @@ Mass = Annotated[float, Field(ge=0.01, le=0.3)]
 Clearance = Annotated[float, Field(ge=0.0008, le=0.004)]
 Friction = Annotated[float, Field(ge=0.3, le=1.5)]
 Yaw = Annotated[float, Field(ge=-45, le=45)]
-Five = g.RINGS
+Length = Annotated[float, Field(gt=0.005, le=0.5)]
 
 
 class BoardError(ValueError):
@@ -64,14 +64,13 @@ class Barrier(Strict):
 
     name: Annotated[str, Field(pattern=r"^[a-z][a-z_]*$")]
     at: tuple[float, float]
-    size: tuple[
-        Annotated[float, Field(gt=0.005)], Annotated[float, Field(gt=0.005)], Annotated[float, Field(le=TALLEST)]
-    ]
+    size: tuple[Length, Length, Annotated[float, Field(gt=0, le=TALLEST)]]
+
 
 
 class Board(Strict):
-    """One authored case. Lists of five are per ring, the largest first. ``handle_reach`` is from the side of a ring to the
-    middle of its handle, about which ``handle_yaw`` turns the handle."""
+    """One authored case. Lists of five are per ring, the largest first. ``handle_reach`` is from the side of a ring to
+    the middle of its handle, about which ``handle_yaws`` turn the handle."""
 
     version: Literal[1]
     case: Annotated[str, Field(pattern=r"^H\d{2}$")]

@@ -1,7 +1,7 @@
 """Public geometry of the Hanoi board: what every agent is told, whatever robot it has.
 
-Lengths in metres, masses in kilograms, angles in radians, times in seconds; the world has x away from the robot, y to its
-left, z up, and its origin on the floor below the robot. ``parameters()`` is the same table as JSON, disclosed by
+Lengths in metres, masses in kilograms, angles in radians, times in seconds; the world has x away from the robot, y to
+its left, z up, and its origin on the floor below the robot. ``parameters()`` is the same table as JSON, disclosed by
 ``describe`` at every access level. What differs from board to board is in ``board.py``.
 """
 

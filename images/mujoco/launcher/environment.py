@@ -15,7 +15,7 @@ from images.mujoco.launcher.model import compile_scene, realize
 from images.mujoco.launcher.observation import Observation
 from images.mujoco.launcher.plant import Plant
 from images.mujoco.launcher.rules import clauses, interlocks
-from images.mujoco.render import Painter
+from images.mujoco.render import Pictured
 
 MODES = ("loaded", "ground")
 EMBODIMENT = "dual-panda"
@@ -32,7 +32,7 @@ def create(spec: dict[str, Any]) -> Launcher:
     return Launcher(authored, dict(spec["condition"]["parameters"]), bool(spec["pictures"]), spec["mode"])
 
 
-class Launcher:
+class Launcher(Pictured):
     """One episode; the arms stand at ``geometry.HOME``. The first projectile is preloaded, or lies on the floor in
     ``ground`` mode."""
 
@@ -46,7 +46,7 @@ class Launcher:
         self.plant = Plant(compiled, interlocks(self._clauses))
         self.evaluator = Evaluator(self.plant, self._clauses)
         self._observation = Observation(self.plant, self.evaluator)
-        self._painter = Painter(compiled.model, self.plant.data) if pictures else None
+        super().__init__(compiled.model, self.plant.data, pictures)
         self._told = 0
 
     # ---- disclosure ------------------------------------------------------------------------------------------------
@@ -120,11 +120,6 @@ class Launcher:
     def read(self, name: str) -> np.ndarray:
         return self._observation.read(name)
 
-    def render(self, camera: str, width: int, height: int) -> np.ndarray:
-        if self._painter is None:
-            raise RuntimeError("this episode was created without pictures")
-        return self._painter.picture(camera, width, height)
-
     def state(self) -> np.ndarray:
         """float32: positions of the whole model, then 1 per fractured pane."""
         count, panes = self.plant.model.nq, self.plant.flight.panes
@@ -135,13 +130,11 @@ class Launcher:
         return state
 
     def redraw(self, state: np.ndarray, camera: str, width: int, height: int, *, shadows: bool) -> np.ndarray:
-        if self._painter is None:
-            raise RuntimeError("this episode was created without pictures")
-        count = self.plant.model.nq
-        self._painter.pose(state[:count])
+        count, painter = self.plant.model.nq, self.painter
+        painter.pose(state[:count])
         for pane, broken in zip(self.plant.flight.panes, state[count:], strict=True):
             pane.look(self.plant.model, broken=bool(broken))
-        return self._painter.picture(camera, width, height, shadows=shadows)
+        return painter.picture(camera, width, height, shadows=shadows)
 
     def digest(self) -> str:
         return self.plant.digest()
@@ -159,11 +152,6 @@ class Launcher:
 
     def scorer_log(self) -> list[dict[str, Any]]:
         return list(self.evaluator.log)
-
-    def close(self) -> None:
-        if self._painter is not None:
-            self._painter.close()
-            self._painter = None
 
 
 def _statement(authored: scene.Scene, loaded: bool) -> str:

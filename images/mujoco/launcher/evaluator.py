@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from images.gateway.environment import Clause, Judgement, PhysicsSanityError
+from images.gateway.environment import Clause, PhysicsSanityError
 from images.mujoco.launcher.flight import WAITING
 from images.mujoco.launcher.limits import Limits
 from images.mujoco.launcher.plant import Plant
 from images.mujoco.launcher.shapes import Built
+from images.mujoco.referee import Referee
 
 LIFTED = 1.25  # times the height of L-60: a projectile that lies on the floor at first counts as lifted from here on
-CAUSES = {"DROP": "object_lost", "AMMO": "ammunition"}  # every other code: ``violation``
 
 
 @dataclass(frozen=True)
@@ -52,22 +52,19 @@ class Watched:
     counted: float | None = None  # when it had held for the dwell
 
 
-class Evaluator:
+class Evaluator(Referee):
     """Watches one plant. Shapes: arms are ordered left, right; angles rad inside, degrees in clauses."""
 
     def __init__(self, plant: Plant, clauses: list[Clause]) -> None:
+        super().__init__(clauses)
         self._plant, self._scene = plant, plant.compiled.scene
-        self._value: dict[str, Any] = {clause.id: clause.value for clause in clauses}
-        self._clause = {clause.id: clause for clause in clauses}
-        self.judgement: Judgement | None = None
-        self.log: list[dict[str, Any]] = []
         self._noted = 0
         self._struck = 0
         self._misfires = 0
-        self.limits = Limits(plant, self._value, self._violate)
+        self.limits = Limits(plant, self.value, self.violate)
         self._asleep = memoryview(plant.data.tree_asleep)
         task = self._scene.task
-        self._share: dict[str, float] = dict(self._value.get("L-09", []))
+        self._share: dict[str, float] = dict(self.value.get("L-09", []))
         names = [item.element for item in task.required] + list(task.protected)
         names += [step.element for item in task.required for step in item.after if step.event in ("toppled", "cleared")]
         self.watched = {name: self._watch(name) for name in dict.fromkeys(names)}
@@ -79,6 +76,10 @@ class Evaluator:
         ball = getattr(element, "shape", "") in ("ball", "sphere", "cylinder")
         trees = self._plant.model.body_treeid[ids]
         return Watched(built, ids, data.xpos[ids].copy(), data.xmat[ids].copy(), trees[trees >= 0].tolist(), ball)
+
+    @property
+    def time(self) -> float:
+        return self._plant.time
 
     def tick(self) -> None:
         """Judge the control step that has just passed; the first violation binds, a success is latched."""
@@ -101,7 +102,7 @@ class Evaluator:
 
     def _check_interlocks(self) -> None:
         for time, lacking in self._plant.misfires[self._misfires :]:
-            self._violate(lacking[0], "the trigger was pulled before the aiming cycle was complete", None, time=time)
+            self.violate(lacking[0], "the trigger was pulled before the aiming cycle was complete", None, time=time)
         self._misfires = len(self._plant.misfires)
 
     def _check_projectiles(self) -> None:
@@ -109,11 +110,11 @@ class Evaluator:
             if item.status != WAITING:
                 continue
             x, _, z = item.position[:3].tolist()
-            if x > self._value["L-21"]:
-                self._violate("L-21", f"projectile {item.index + 1}", x)
-            item.on_floor = item.on_floor and z < LIFTED * self._value["L-60"]
-            if z < self._value["L-60"] and not item.on_floor:
-                self._violate("L-60", f"projectile {item.index + 1}", z)
+            if x > self.value["L-21"]:
+                self.violate("L-21", f"projectile {item.index + 1}", x)
+            item.on_floor = item.on_floor and z < LIFTED * self.value["L-60"]
+            if z < self.value["L-60"] and not item.on_floor:
+                self.violate("L-60", f"projectile {item.index + 1}", z)
 
     def _moved(self, item: Watched) -> Moved:
         """How far an element has come. Bodies that sleep have not moved since, so the last answer stands."""
@@ -126,7 +127,7 @@ class Evaluator:
         now, before = data.xmat[item.bodies].reshape(-1, 3, 3), item.axes.reshape(-1, 3, 3)
         cosine = np.clip((now[:, :, 2] * before[:, :, 2]).sum(axis=1), -1.0, 1.0)
         tilts = np.zeros(len(cosine)) if item.round else np.degrees(np.arccos(cosine))
-        (x0, x1), (y0, y1) = self._value["L-61"]
+        (x0, x1), (y0, y1) = self.value["L-61"]
         inside = (centres[:, 0] > x0) & (centres[:, 0] < x1) & (centres[:, 1] > y0) & (centres[:, 1] < y1)
         item.moved = Moved(
             horizontal=np.hypot(shift[:, 0], shift[:, 1]),
@@ -143,20 +144,20 @@ class Evaluator:
             item = self.watched[name]
             pane = self._pane(name)
             if pane is not None and pane.broken is not None:
-                self._violate("L-15", name, None, time=pane.broken)
+                self.violate("L-15", name, None, time=pane.broken)
             moved = self._moved(item)
             if moved.outside is not None:
-                self._violate("L-61", name, moved.outside)
-            if moved.shift > self._value["L-13"]:
-                self._violate("L-13", name, moved.shift)
-            if moved.tilt > self._value["L-14"]:
-                self._violate("L-14", name, moved.tilt)
+                self.violate("L-61", name, moved.outside)
+            if moved.shift > self.value["L-13"]:
+                self.violate("L-13", name, moved.shift)
+            if moved.tilt > self.value["L-14"]:
+                self.violate("L-14", name, moved.tilt)
 
     def _check_strikes(self) -> None:
         order = self._scene.task.order
         for time, shot, name in self._plant.flight.strikes[self._struck :]:
             if name in self._scene.task.protected:
-                self._violate("L-12", f"{name}, by shot {shot}", None, time=time)
+                self.violate("L-12", f"{name}, by shot {shot}", None, time=time)
             if name in order:
                 self._check_order(name, time, f"{name} was struck")
         self._struck = len(self._plant.flight.strikes)
@@ -166,12 +167,12 @@ class Evaluator:
         for earlier in order[: order.index(name)]:
             reached = self.watched[earlier].reached
             if reached is None or reached > time:
-                self._violate("L-10", f"{text} before {earlier} reached its goal", None, time=time)
+                self.violate("L-10", f"{text} before {earlier} reached its goal", None, time=time)
 
     def _check_shards(self) -> None:
         """Contacts are looked at in every control step while shards may move."""
         data, panes = self._plant.data, [pane for pane in self._plant.flight.panes if pane.broken is not None]
-        free = self._value.get("L-22", [])
+        free = self.value.get("L-22", [])
         if not free or not panes or not data.ncon:
             return
         shard, contacts = np.concatenate([pane.shards for pane in panes]), data.contact.geom
@@ -179,7 +180,7 @@ class Evaluator:
             own = np.array([self._plant.model.geom(geom).id for geom in self._plant.compiled.built[name].geoms])
             touch = np.isin(contacts, shard).any(axis=1) & np.isin(contacts, own).any(axis=1)
             if touch.any():
-                self._violate("L-22", f"a shard touched {name}", None)
+                self.violate("L-22", f"a shard touched {name}", None)
 
     def _pane(self, name: str) -> Any:
         return next((pane for pane in self._plant.flight.panes if pane.name == name), None)
@@ -187,7 +188,7 @@ class Evaluator:
     def _holds(self, name: str, goal: str) -> bool:
         if goal == "fractured":
             return self._pane(name).broken is not None
-        moved, value = self._moved(self.watched[name]), self._value
+        moved, value = self._moved(self.watched[name]), self.value
         if goal == "toppled":
             there = moved.tilts >= value["L-05"]
         else:
@@ -209,27 +210,25 @@ class Evaluator:
                 item.since = None
                 outside = self._moved(item).outside
                 if outside is not None:
-                    self._violate("L-61", required.element, outside)
+                    self.violate("L-61", required.element, outside)
                 continue
             if item.reached is None:
                 self._reach(required, item, now)
             if item.since is None:
                 item.since = now
-            if now - item.since >= self._value["L-06"] - 1e-9:
+            if now - item.since >= self.value["L-06"] - 1e-9:
                 item.counted = now
-                self._log("counted", element=required.element)
+                self.note("counted", element=required.element)
         self._check_success(now)
 
     def _reach(self, required: Any, item: Watched, now: float) -> None:
         if not self._plant.shots:
             raise PhysicsSanityError(f"{required.element} was {required.goal} at {now:.3f} s, before the first launch")
         item.reached = now
-        self._log("goal reached", element=required.element, goal=required.goal)
+        self.note("goal reached", element=required.element, goal=required.goal)
         for step in required.after:
             if not self._happened(step.element, step.event):
-                self._violate(
-                    "L-11", f"{required.element} {required.goal} before {step.element} was {step.event}", None
-                )
+                self.violate("L-11", f"{required.element} {required.goal} before {step.element} was {step.event}", None)
         if required.element in self._scene.task.order:
             self._check_order(required.element, now, f"{required.element} was {required.goal}")
 
@@ -238,12 +237,8 @@ class Evaluator:
         if self.judgement is not None or any(item.counted is None for item in items):
             return
         last = max(item.reached for item in items if item.reached is not None)
-        if now - last >= self._value.get("L-07", 0.0) - 1e-9:
-            text = f"all required goals reached by {last:.2f} s"
-            self.judgement = Judgement(
-                "goal_met", text=text, data={"simulated_s": round(now, 6), "reached_s": round(last, 6)}
-            )
-            self._log("success")
+        if now - last >= self.value.get("L-07", 0.0) - 1e-9:
+            self.succeed(f"all required goals reached by {last:.2f} s", reached_s=round(last, 6))
 
     def _check_ammunition(self) -> None:
         plant = self._plant
@@ -254,10 +249,8 @@ class Evaluator:
         holding = [r.element for r in self._scene.task.required if self.watched[r.element].since is None]
         if left or any(self.watched[name].counted is None for name in holding):
             idle = plant.time - idle_since
-            if idle >= self._value["L-70"] - 1e-9:
-                self._violate(
-                    "L-70", f"no shot is left and {', '.join(left or holding)} has not reached its goal", idle
-                )
+            if idle >= self.value["L-70"] - 1e-9:
+                self.violate("L-70", f"no shot is left and {', '.join(left or holding)} has not reached its goal", idle)
 
     # ---- reading ---------------------------------------------------------------------------------------------------
     def fractured(self, pane: str) -> bool:
@@ -271,23 +264,3 @@ class Evaluator:
     def open_goals(self) -> list[str]:
         """Required targets that do not count yet."""
         return [r.element for r in self._scene.task.required if self.watched[r.element].counted is None]
-
-    # ---- verdict ---------------------------------------------------------------------------------------------------
-    def _violate(self, clause: str, what: str, value: Any, limit: Any = None, time: float | None = None) -> None:
-        if self.judgement is not None:
-            return
-        rule = self._clause[clause]
-        limit = rule.value if limit is None else limit
-        shown = "" if value is None else f" ({_show(value)} {rule.unit}; limit {_show(limit)})"
-        time = self._plant.time if time is None else time
-        code = str(rule.code)
-        data = {"simulated_s": round(time, 6), "value": value, "limit": limit}
-        self.judgement = Judgement(CAUSES.get(code, "violation"), code, clause, f"{clause}: {what}{shown}", data)
-        self._log("violation", clause=clause, code=code, what=what, value=value)
-
-    def _log(self, event: str, **data: Any) -> None:
-        self.log.append({"simulated_s": round(self._plant.time, 6), "event": event, **data})
-
-
-def _show(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -4,21 +4,14 @@ from __future__ import annotations
 
 import math
 from operator import gt, lt
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from images.mujoco.launcher import geometry as g
 from images.mujoco.launcher.model import ARM_DOFS, BODIES, CONTACTS, FINGERS
 from images.mujoco.launcher.plant import Plant
-
-
-class Violate(Protocol):
-    """Records a violation of ``clause`` by ``what``, with the measured value."""
-
-    def __call__(
-        self, clause: str, what: str, value: Any, limit: Any = None, time: float | None = None
-    ) -> None: ...  # pragma: no cover
+from images.mujoco.referee import Violate
 
 
 class Limits:

@@ -9,7 +9,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from images.mujoco import panda
+from images.mujoco import conditions, panda
 from images.mujoco.launcher import geometry as g
 from images.mujoco.launcher import look, mechanism
 from images.mujoco.launcher.elements import Builder
@@ -46,33 +46,18 @@ class Compiled:
 def realize(parameters: dict[str, Any], ground: bool = False) -> Realized:
     """The initial condition from ``spec["condition"]["parameters"]``, with the first projectile in the barrel or on the
     ``ground``. Raises ValueError naming key and value."""
-    ranges = {
-        "stiffness": (1.0, 200.0),
-        "azimuth_offset": (-5, 5),
-        "elevation_offset": (-5, 5),
-        "mass_factor": (0.5, 2),
-    }
-    lengths = {"pivot_offset": 3, "tray_offset": 2}
-    known = {*ranges, *lengths, "background"}
-    for key in sorted(known - parameters.keys()):
-        raise ValueError(f"condition.parameters.{key} is missing")
-    for key in sorted(parameters.keys() - known):
-        raise ValueError(f"condition.parameters.{key} is unknown (known: {', '.join(sorted(known))})")
-    for key, (low, high) in ranges.items():
-        if not _number(parameters[key]) or not low <= parameters[key] <= high:
-            raise ValueError(f"condition.parameters.{key}: {parameters[key]!r} is not a number from {low} to {high}")
-    for key, count in lengths.items():
-        value = parameters[key]
-        if not (
-            isinstance(value, list | tuple)
-            and len(value) == count
-            and all(_number(v) and abs(v) <= 0.02 for v in value)
-        ):
-            raise ValueError(f"condition.parameters.{key}: {value!r} is not {count} lengths of at most 0.02 m")
-    if parameters["background"] not in look.BACKGROUNDS:
-        raise ValueError(
-            f"condition.parameters.background: {parameters['background']!r} is not one of {', '.join(look.BACKGROUNDS)}"
-        )
+    offset = (-0.02, 0.02, "lengths of at most 0.02 m")
+    conditions.check(
+        parameters,
+        {
+            "stiffness": (1.0, 200.0),
+            "azimuth_offset": (-5, 5),
+            "elevation_offset": (-5, 5),
+            "mass_factor": (0.5, 2),
+        },
+        {"pivot_offset": (3, *offset), "tray_offset": (2, *offset)},
+        {"background": tuple(look.BACKGROUNDS)},
+    )
     px, py, pz = (float(a + b) for a, b in zip(g.PIVOT, parameters["pivot_offset"], strict=True))
     tx, ty = (float(v) for v in parameters["tray_offset"])
     return Realized(
@@ -84,10 +69,6 @@ def realize(parameters: dict[str, Any], ground: bool = False) -> Realized:
         mass_factor=float(parameters["mass_factor"]),
         floor_pick=(g.FLOOR_PICK[0] + tx, g.FLOOR_PICK[1] + ty) if ground else None,
     )
-
-
-def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _projectiles(scene: Scene, realized: Realized) -> str:

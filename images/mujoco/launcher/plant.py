@@ -9,21 +9,17 @@ projectile is under way.
 
 from __future__ import annotations
 
-import hashlib
 import struct
 from typing import Any
 
 import mujoco
 import numpy as np
 
-from images.gateway.environment import PhysicsSanityError
+from images.mujoco import physics
 from images.mujoco.launcher import geometry as g
 from images.mujoco.launcher.flight import Flight, Projectile, Shot
 from images.mujoco.launcher.model import ARM_DOFS, ARM_SENSORS, Compiled
 from images.mujoco.launcher.rules import SETTLED_S, Interlocks
-
-# ``advance`` turns the warning counters into a fault; MuJoCo's own handler would write a log into the working folder.
-mujoco.set_mju_user_warning(lambda text: None)
 
 
 class Plant:
@@ -142,9 +138,7 @@ class Plant:
             work()
         if self.flight.flying:
             self.flight.tick()
-        if np.count_nonzero(self._warnings):
-            kinds = [mujoco.mjtWarning(int(i)).name for i in np.nonzero(self._warnings)[0]]
-            raise PhysicsSanityError(f"MuJoCo warned by {self.time:.3f} s: {', '.join(kinds)}")
+        physics.check(self._warnings, self.time)
 
     def _work(self) -> None:
         """The mechanism after one physics step."""
@@ -218,14 +212,11 @@ class Plant:
     # ---- evidence --------------------------------------------------------------------------------------------------
     def digest(self) -> str:
         """SHA-256 of the exact dynamic state: physics, what the mechanism wrote into the model, and its flags."""
-        d, m = self.data, self.model
-        spec = mujoco.mjtState.mjSTATE_INTEGRATION
-        state = np.empty(mujoco.mj_stateSize(m, spec))
-        mujoco.mj_getState(m, d, state, spec)
-        digest = hashlib.sha256(state.tobytes())
+        m = self.model
+        digest = physics.state_digest(m, self.data)
         for part in (m.jnt_range[self._draw_joint], m.eq_data[self._brakes, 0], m.geom_contype):
             digest.update(np.ascontiguousarray(part).tobytes())
         flags = (self.brake_set, self.armed, self.trigger_down, self.released, self.settled)
         digest.update(struct.pack("<5?qd", *flags, self.notch, self._still))
         digest.update(",".join(item.status for item in self.projectiles).encode())
-        return digest.hexdigest()
+        return str(digest.hexdigest())

@@ -12,8 +12,8 @@ from images.gateway.environment import Clause
 from images.mujoco.launcher import geometry as g
 from images.mujoco.launcher.kinds import Pane
 from images.mujoco.launcher.scene import WORKSPACE, Scene
+from images.mujoco.referee import SPEED_MARGIN
 
-SPEED_MARGIN = 1.15  # times the rated joint speed
 SETTLED_S = 0.1  # s: the wheels must have been at rest this long when the brake is set
 PROJECTILE_LIFE_S = 6.0  # s: a projectile is taken away this long after its launch at the latest
 

@@ -1,0 +1,56 @@
+"""Materials and cameras of a Hanoi board; light is multiplied as the condition says."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from images.gateway.environment import Camera
+from images.mujoco import cameras as shared
+from images.mujoco import surroundings
+from images.mujoco.cameras import View
+from images.mujoco.embodiment import Embodiment
+
+BACKGROUND = surroundings.BACKGROUNDS["workshop"]
+_MATERIALS = {
+    "support": (".55 .43 .31 1", 0.1, 0.1),
+    "peg": (".86 .86 .82 1", 0.6, 0.6),
+    "barrier": (".62 .16 .14 1", 0.2, 0.3),
+    "ring_1": (".16 .33 .72 1", 0.3, 0.4),
+    "ring_2": (".12 .58 .3 1", 0.3, 0.4),
+    "ring_3": (".93 .74 .1 1", 0.3, 0.4),
+    "ring_4": (".92 .42 .08 1", 0.3, 0.4),
+    "ring_5": (".55 .2 .55 1", 0.3, 0.4),
+}
+VIEWS = {
+    "front": View((1.35, -0.55, 0.62), (0.5, 0.0, 0.08), 42.0, "board and robot from the far right"),
+    "top": View((0.52, 0.0, 1.05), (0.5, 0.0, 0.0), 44.0, "the board from above"),
+    "side": View((0.5, -1.15, 0.42), (0.5, 0.0, 0.1), 42.0, "the board from the robot's right, along the line of pegs"),
+    "wide": View((1.5, 1.0, 1.0), (0.3, 0.0, 0.25), 50.0, "robot and board from the far left"),
+}
+WRIST = "wrist"
+
+
+def assets() -> str:
+    """Textures and materials."""
+    return surroundings.assets(BACKGROUND) + surroundings.materials(_MATERIALS)
+
+
+def visual(lighting: float) -> str:
+    """Render settings under a light that is multiplied by ``lighting``."""
+    return surroundings.visual(BACKGROUND, lighting)
+
+
+def lights(lighting: float) -> str:
+    """A sun whose shadow map covers robot and board."""
+    return surroundings.sun(BACKGROUND, (0.4, 0.0, 0.2), 2.0, lighting)
+
+
+def cameras() -> str:
+    """The standing cameras as MJCF."""
+    return shared.standing(VIEWS)
+
+
+def calibration(robot: Embodiment, wrist: np.ndarray) -> list[Camera]:
+    """Intrinsics and poses of all cameras; ``wrist`` (4, 4) is where the one on the hand is now."""
+    fixed = [shared.calibrated(name, view) for name, view in VIEWS.items()]
+    return [*fixed, shared.calibrated_mount(WRIST, robot.wrist, wrist, "hand")]
