@@ -119,7 +119,7 @@ def _intervals_of_one_run() -> Callable[[], Any]:
     judged = assess(ledger, chosen, rules())
     masks = [np.ones(judged.layout.slots, dtype=bool)]
     masks += [mask for dimension in BREAKDOWNS for _, mask in rows.parts(judged, dimension)]
-    return lambda: [intervals(*rows.task_rates(judged, mask), seed=0) for mask in masks]
+    return lambda: [intervals(*rows.unit_rates(judged, mask), seed=0) for mask in masks]
 
 
 def _timed(rounds: int, ours: Callable[[], Any], raw: Callable[[], Any]) -> tuple[list[float], list[float]]:

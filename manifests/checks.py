@@ -7,15 +7,18 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from manifests.errors import ManifestError, nearest
+from manifests.load import CATALOGS
 
 if TYPE_CHECKING:
     from manifests.load import Manifests
-    from manifests.models import Factor, LauncherParameters
+    from manifests.models import Catalog, Factor, LauncherParameters
 
 
 def check(manifests: Manifests) -> None:
     """Raises ManifestError for the first rule that does not hold."""
-    _catalog(manifests)
+    _boards(manifests)
+    for file, catalog in zip(CATALOGS, manifests.catalogs.values(), strict=True):
+        _catalog(file, catalog)
     _subsets(manifests)
     _budgets(manifests)
     _causes(manifests)
@@ -43,34 +46,43 @@ def _known(file: str, path: str, name: str, known: Iterable[str], what: str) -> 
         _fail(file, path, f"unknown {what} {name!r}{nearest(name, known)}")
 
 
-def _catalog(manifests: Manifests) -> None:
-    catalog = manifests.catalog
+def _boards(manifests: Manifests) -> None:
+    _same_keys("boards", "", manifests.boards, manifests.catalogs)
+    for name, board in manifests.boards.items():
+        _known("boards", f"{name}.subset", board.subset, manifests.subsets, "subset")
+        _known("boards", f"{name}.protocol", board.protocol, manifests.protocols, "protocol")
+        if manifests.subsets[board.subset].board != name:
+            _fail("boards", f"{name}.subset", f"{board.subset!r} is of board {manifests.subsets[board.subset].board}")
+
+
+def _catalog(file: str, catalog: Catalog) -> None:
     seen: dict[str, set[str]] = {"id": set(), "index": set()}
     for position, entry in enumerate(catalog.environments):
-        _known("catalog", f"environments[{position}].family", entry.family, catalog.counts, "family")
-        _known("catalog", f"environments[{position}].suite", entry.suite, catalog.types, "suite")
+        _known(file, f"environments[{position}].family", entry.family, catalog.counts, "family")
+        _known(file, f"environments[{position}].suite", entry.suite, catalog.types, "suite")
         for name, value in (("id", entry.id), ("index", entry.index)):
             if value in seen[name]:
-                _fail("catalog", f"environments[{position}].{name}", f"{value!r} stands twice")
+                _fail(file, f"environments[{position}].{name}", f"{value!r} stands twice")
             if value is not None:
                 seen[name].add(value)
         if entry.index is not None and not entry.index.startswith(f"{entry.suite}-"):
-            _fail("catalog", f"environments[{position}].index", f"{entry.index!r} is not of suite {entry.suite}")
+            _fail(file, f"environments[{position}].index", f"{entry.index!r} is not of suite {entry.suite}")
     families = Counter(entry.family for entry in catalog.environments)
     for family, count in catalog.counts.items():
         if families[family] != count:
-            _fail("catalog", f"counts.{family}", f"{count} declared, {families[family]} environments given")
+            _fail(file, f"counts.{family}", f"{count} declared, {families[family]} environments given")
     types = Counter((entry.suite, entry.type) for entry in catalog.environments if entry.type)
     declared = {(suite, name): n for suite, names in catalog.types.items() for name, n in names.items()}
     for suite, name in declared.keys() | types.keys():
         if declared.get((suite, name), 0) != types[suite, name]:
             given = declared.get((suite, name), 0)
-            _fail("catalog", f"types.{suite}.{name}", f"{given} declared, {types[suite, name]} tasks given")
+            _fail(file, f"types.{suite}.{name}", f"{given} declared, {types[suite, name]} tasks given")
 
 
 def _subsets(manifests: Manifests) -> None:
-    environments = manifests.environments
     for name, subset in manifests.subsets.items():
+        _known("subsets", f"{name}.board", subset.board, manifests.boards, "board")
+        environments = {entry.id: entry for entry in manifests.catalogs[subset.board].environments}
         members = tuple(environments) if subset.members == "all" else subset.members
         for position, member in enumerate(members):
             path = f"{name}.members[{position}]"
@@ -90,10 +102,10 @@ def _subsets(manifests: Manifests) -> None:
 
 def _budgets(manifests: Manifests) -> None:
     budgets = manifests.budgets.families
-    _same_keys("budgets", "families", budgets, manifests.catalog.counts)
+    _same_keys("budgets", "families", budgets, manifests.families)
     for family, budget in budgets.items():
         if budget.levels is not None:
-            levels = {str(e.native_level) for e in manifests.catalog.environments if e.family == family}
+            levels = {str(e.native_level) for e in manifests.environments.values() if e.family == family}
             _same_keys("budgets", f"families.{family}.levels", budget.levels, levels)
 
 
@@ -115,7 +127,7 @@ def _model_calls(manifests: Manifests) -> None:
 
 def _engines(manifests: Manifests) -> None:
     for name, profile in manifests.profiles.items():
-        _same_keys("profiles", f"{name}.engines", profile.engines, manifests.catalog.counts)
+        _same_keys("profiles", f"{name}.engines", profile.engines, manifests.families)
         for family, engine in profile.engines.items():
             path = f"{name}.engines.{family}"
             _known("profiles", path, engine, manifests.engines, "engine")
@@ -124,20 +136,27 @@ def _engines(manifests: Manifests) -> None:
     for name, spec in manifests.engines.items():
         for family, cases in spec.families.items():
             path = f"engines.{name}.families.{family}"
-            _known("engines", path, family, manifests.catalog.counts, "family")
-            known = {entry.case for entry in manifests.catalog.environments if entry.family == family}
+            _known("engines", path, family, manifests.families, "family")
+            known = {entry.case for entry in manifests.environments.values() if entry.family == family}
             for position, case in enumerate(cases):
                 _known("engines", f"{path}[{position}]", case, known, "case")
 
 
 def _conditions(manifests: Manifests) -> None:
     rules, stored = manifests.conditions, manifests.launcher_conditions.environments
-    _same_keys("conditions", "families", rules.families, manifests.catalog.counts)
+    _same_keys("conditions", "families", rules.families, manifests.families)
     for family, rule in rules.families.items():
         for name, factor in rule.factors.items():
             if family != "launcher" and factor.values is not None and len(factor.values) != rules.count:
                 _fail("conditions", f"families.{family}.factors.{name}.values", f"give {rules.count} values")
-    launcher = [entry.id for entry in manifests.catalog.environments if entry.family == "launcher"]
+        if rule.seeds is not None:
+            _known("conditions", f"families.{family}.seeds", rule.seeds, manifests.seed_lists, "seed list")
+            have, want = len(manifests.seed_lists[rule.seeds].seeds), rule.count or rules.count
+            if have != want:
+                _fail(
+                    "seed_lists", f"{rule.seeds}.seeds", f"{have} seeds, {want} conditions of {family} are prescribed"
+                )
+    launcher = [entry.id for entry in manifests.environments.values() if entry.family == "launcher"]
     _same_keys("launcher_conditions", "environments", stored, launcher)
     factors = rules.families["launcher"].factors
     for environment_id, conditions in stored.items():

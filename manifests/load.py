@@ -7,13 +7,13 @@ wrong is one line with the file and the path of the field:
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from manifests import strict
 from manifests.errors import ManifestError
 
 if TYPE_CHECKING:  # pydantic takes 0.2 s to import: not before a manifest is really read
@@ -26,7 +26,9 @@ Model = TypeVar("Model", bound="BaseModel")
 
 # file stem -> module and name of its model
 FILES = {
+    "boards": ("models", "Boards"),
     "catalog": ("models", "Catalog"),
+    "kidgym_catalog": ("models", "Catalog"),
     "subsets": ("models", "Subsets"),
     "budgets": ("models", "BudgetTable"),
     "protocols": ("policy", "Protocols"),
@@ -38,14 +40,18 @@ FILES = {
     "engines": ("policy", "Engines"),
     "conditions": ("models", "ConditionRules"),
     "launcher_conditions": ("models", "LauncherConditions"),
+    "seed_lists": ("models", "SeedLists"),
 }
+CATALOGS = ("catalog", "kidgym_catalog")
 
 
 @dataclass(frozen=True)
 class Manifests:
-    """Every manifest, checked."""
+    """Every manifest, checked. ``catalogs`` by board; ``environments`` holds those of all boards by id, ``families``
+    their names, in catalog order."""
 
-    catalog: models.Catalog
+    boards: dict[str, models.Board]
+    catalogs: dict[str, models.Catalog]
     subsets: dict[str, models.Subset]
     budgets: models.BudgetTable
     protocols: dict[str, policy.Protocol]
@@ -58,7 +64,17 @@ class Manifests:
     sandboxes: dict[str, policy.SandboxImage]
     conditions: models.ConditionRules
     launcher_conditions: models.LauncherConditions
+    seed_lists: dict[str, models.SeedList]
     environments: dict[str, models.EnvironmentEntry]
+
+    @property
+    def catalog(self) -> models.Catalog:
+        """The 410 environments of Embodied Playground."""
+        return self.catalogs["ep"]
+
+    @property
+    def families(self) -> tuple[str, ...]:
+        return tuple(family for catalog in self.catalogs.values() for family in catalog.counts)
 
 
 @cache
@@ -67,8 +83,10 @@ def load(folder: Path = FOLDER) -> Manifests:
     from manifests.checks import check
 
     read: dict[str, Any] = {stem: read_file(folder, stem) for stem in FILES}
+    catalogs = [read[stem] for stem in CATALOGS]
     manifests = Manifests(
-        catalog=read["catalog"],
+        boards=read["boards"].root,
+        catalogs={catalog.board: catalog for catalog in catalogs},
         subsets=read["subsets"].root,
         budgets=read["budgets"],
         protocols=read["protocols"].root,
@@ -81,7 +99,8 @@ def load(folder: Path = FOLDER) -> Manifests:
         sandboxes=read["engines"].sandboxes,
         conditions=read["conditions"],
         launcher_conditions=read["launcher_conditions"],
-        environments={entry.id: entry for entry in read["catalog"].environments},
+        seed_lists=read["seed_lists"].root,
+        environments={entry.id: entry for catalog in catalogs for entry in catalog.environments},
     )
     check(manifests)
     return manifests
@@ -109,7 +128,7 @@ def parse(name: str, text: str, model: type[Model]) -> Model:
     from pydantic import ValidationError
 
     try:
-        json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+        strict.loads(text)
         return model.model_validate_json(text, strict=True)
     except ValidationError as error:
         raise ManifestError(f"{name}: {first_line(error)}") from None
@@ -133,16 +152,3 @@ def first_line(error: ValidationError) -> str:
             text = f"{text[0].lower()}{text[1:]}, got {first['input']!r:.100}"
     more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
     return f"{path.lstrip('.') or 'top level'}: {text}{more}"
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    result: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in result:
-            raise ValueError(f"the key {key!r} stands twice in one object")
-        result[key] = value
-    return result
-
-
-def _no_constant(text: str) -> None:
-    raise ValueError(f"{text} is not allowed")

@@ -32,7 +32,7 @@ def environment(manifests: Manifests, environment_id: str) -> EnvironmentEntry:
     """The catalog entry of an identifier or an EP-100 index (``Launch-02``)."""
     if environment_id in manifests.environments:
         return manifests.environments[environment_id]
-    by_index = {entry.index: entry for entry in manifests.catalog.environments if entry.index}
+    by_index = {entry.index: entry for entry in manifests.environments.values() if entry.index}
     if environment_id in by_index:
         return by_index[environment_id]
     near = _cases(manifests, environment_id) or nearest(environment_id, [*manifests.environments, *by_index])
@@ -43,7 +43,7 @@ def members(manifests: Manifests, subset: str) -> tuple[EnvironmentEntry, ...]:
     """The environments of a subset, in index order."""
     chosen = named("subset", subset, manifests.subsets)
     if chosen.members == "all":
-        return manifests.catalog.environments
+        return manifests.catalogs[chosen.board].environments
     return tuple(manifests.environments[member] for member in chosen.members)
 
 
@@ -72,14 +72,22 @@ def _matches(entry: EnvironmentEntry, pattern: str) -> bool:
 def _no_match(manifests: Manifests, subset: str, patterns: str, pattern: str) -> str:
     if not pattern:
         return f"tasks {patterns!r} contains an empty pattern: remove the spare comma"
-    elsewhere = sum(_matches(entry, pattern) for entry in manifests.catalog.environments)
+    elsewhere = [entry.id for entry in manifests.environments.values() if _matches(entry, pattern)]
     if elsewhere:
         return (
-            f"tasks pattern {pattern!r} matches nothing in subset {subset!r} but {elsewhere} environments of the "
-            f"catalog: choose another subset, for example full"
+            f"tasks pattern {pattern!r} matches nothing in subset {subset!r} but {len(elsewhere)} environments of the "
+            f"catalog: choose another subset, for example {_largest(manifests, elsewhere[0])}"
         )
     near = _cases(manifests, pattern) or nearest(pattern, manifests.environments)
     return f"tasks pattern {pattern!r} matches no environment{near}; `assay tasks` lists all of them"
+
+
+def _largest(manifests: Manifests, environment_id: str) -> str:
+    """A subset that holds all of the environment's board."""
+    board = next(
+        name for name, catalog in manifests.catalogs.items() if environment_id in {e.id for e in catalog.environments}
+    )
+    return next(name for name, row in manifests.subsets.items() if row.board == board and row.members == "all")
 
 
 def _cases(manifests: Manifests, name: str) -> str:
@@ -141,8 +149,15 @@ def condition_rule(manifests: Manifests, environment_id: str) -> ConditionRule:
     return manifests.conditions.families[environment(manifests, environment_id).family]
 
 
+def condition_count(manifests: Manifests, environment_id: str, subset: str | None = None) -> int:
+    """How many conditions an environment has: all, or those that a subset takes."""
+    count = condition_rule(manifests, environment_id).count or manifests.conditions.count
+    taken = None if subset is None else manifests.subsets[subset].conditions
+    return count if taken is None else min(count, taken)
+
+
 def conditions(manifests: Manifests, environment_id: str, base_seed: int = 0) -> tuple[Condition, ...]:
-    """The explicit conditions 0 to 3. Raises ManifestError where none are stored for the family or the base seed."""
+    """The explicit conditions, from 0. Raises ManifestError where none are stored for the family or the base seed."""
     entry = environment(manifests, environment_id)
     rule = condition_rule(manifests, environment_id)
     if not rule.generated:
@@ -150,6 +165,9 @@ def conditions(manifests: Manifests, environment_id: str, base_seed: int = 0) ->
     stored = manifests.launcher_conditions
     if base_seed != stored.base_seed:
         raise ManifestError(f"base seed {base_seed}: no conditions are stored for it; use {stored.base_seed}")
+    if rule.seeds is not None:
+        seeds = manifests.seed_lists[rule.seeds]
+        return tuple(Condition(i, {"seed": seed, "example": seeds.example}) for i, seed in enumerate(seeds.seeds))
     result = []
     for index, row in enumerate(stored.environments[entry.id]):
         parameters = row.model_dump(mode="json")

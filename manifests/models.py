@@ -1,4 +1,4 @@
-"""Schemas of what is run: catalog, subsets, budgets and conditions (design: sections 2 and 6).
+"""Schemas of what is run: boards, catalogs, subsets, budgets and conditions (design: sections 2 and 6).
 
 A field that a file leaves out, or that no schema knows, is an error. Rules between fields of one object are here;
 rules between files are in ``manifests/checks.py``.
@@ -18,15 +18,52 @@ PositiveFloat = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Split = Literal["Easy", "Hard"]
 
 
-# catalog.json
+# boards.json
+
+
+class Board(Strict):
+    """One benchmark with its own metric. ``subset`` and ``protocol`` are what a run gets without a choice.
+
+    ``interface`` says what an agent does at each turn, and so which agents there are. ``settings`` are the ways of
+    prompting, the first one is the default; ``temperature`` that of every model call, None: the user's choice.
+    ``resampled``: what intervals are made of. Where a board's tasks are all that there are and its conditions a sample
+    of them, it is the conditions (episodes) of each task; else the tasks. ``breakdowns`` are those of a score, and
+    ``shown`` those of a table for people.
+    """
+
+    title: Name
+    text: Name
+    subset: Name
+    protocol: Name
+    interface: Literal["control", "choice"]
+    settings: tuple[Name, ...]
+    temperature: Annotated[float, Field(ge=0, le=2)] | None
+    resampled: Literal["tasks", "episodes"]
+    breakdowns: tuple[Name, ...]
+    shown: tuple[Name, ...]
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        for name in self.shown:
+            if name not in self.breakdowns:
+                raise ValueError(f"shown names {name!r}, which is not among the breakdowns")
+        return self
+
+
+class Boards(RootModel[dict[str, Board]]):
+    """Boards by name."""
+
+
+# catalog.json, kidgym_catalog.json
 
 
 class EnvironmentEntry(Strict):
-    """One of the 410 environments (text: 'Task Catalog and Evaluation Subset Indices').
+    """One environment; of Embodied Playground one of 410 (text: 'Task Catalog and Evaluation Subset Indices').
 
     ``prefix`` is the first part of the identifier, ``family`` the task family of Table 4. ``index``, ``type``,
     ``split`` and ``title`` are those of the EP-100 index, None outside it; ``printed_as`` is the identifier as the text
     prints it where that is a misprint. ``native_level`` is the family's own difficulty label and None for ManiSkill.
+    ``capabilities`` are those that the text of KidGym says a task needs.
     """
 
     id: Name
@@ -43,12 +80,14 @@ class EnvironmentEntry(Strict):
     title: Name | None = None
     printed_as: Name | None = None
     objective: Name | None = None
+    capabilities: tuple[Name, ...] = ()
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         if self.id != "/".join((self.prefix, self.embodiment, self.case)):
             raise ValueError(f"id {self.id!r} is not prefix/embodiment/case")
-        if len({value is None for value in (self.index, self.type, self.split, self.title)}) != 1:
+        indexed = {value is None for value in (self.index, self.type, self.split)}
+        if len(indexed) != 1 or (self.index is not None and self.title is None):
             raise ValueError(f"{self.id}: index, type, split and title must be given together or left out together")
         return self
 
@@ -66,13 +105,16 @@ class Catalog(Strict):
 
 
 class Subset(Strict):
-    """``suites`` holds Table 3 (tasks per suite); ``members`` are identifiers in index order, or 'all' of the catalog.
-    ``split``: every member is of that half of EP-100. A subset that is not rankable never gets a headline number."""
+    """``suites`` holds Table 3 (tasks per suite); ``members`` are identifiers in index order, or 'all' of the board's
+    catalog. ``split``: every member is of that half of EP-100. ``conditions``: only so many of each task, the first
+    ones. A subset that is not rankable never gets a headline number."""
 
+    board: Name
     title: Name
     text: Name
     rankable: bool
     split: Split | None = None
+    conditions: Positive | None = None
     suites: dict[str, Positive]
     members: Literal["all"] | tuple[str, ...]
 
@@ -133,7 +175,7 @@ class BudgetTable(Strict):
     families: dict[str, FamilyBudget]
 
 
-# conditions.json, launcher_conditions.json
+# conditions.json, launcher_conditions.json, seed_lists.json
 
 
 class Factor(Strict):
@@ -160,13 +202,16 @@ class Factor(Strict):
 
 
 class ConditionRule(Strict):
-    """How a family's four conditions differ (design: section 6). ``mode`` is the evaluated initial mode; ``generated``:
-    explicit conditions are stored."""
+    """How a family's conditions differ (design: section 6). ``mode`` is the evaluated initial mode; ``generated``:
+    explicit conditions are stored. ``count`` where it is not that of all families. ``seeds`` names the seed list whose
+    i-th seed condition i is drawn from."""
 
     mode: Name
     generated: bool
     text: Name
     factors: dict[str, Factor]
+    count: Positive | None = None
+    seeds: Name | None = None
 
 
 class ConditionRules(Strict):
@@ -191,3 +236,29 @@ class LauncherConditions(Strict):
 
     base_seed: int
     environments: dict[str, tuple[LauncherParameters, ...]]
+
+
+Seed = Annotated[int, Field(ge=0, lt=1 << 53)]  # every language can hold it
+
+
+class SeedList(Strict):
+    """Seeds of episodes, one for each condition, all different. ``example`` is that of the worked example which the
+    prompts of some settings show: no list may hold it."""
+
+    title: Name
+    text: Name
+    example: Seed
+    seeds: tuple[Seed, ...]
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if len(set(self.seeds)) != len(self.seeds):
+            twice = next(seed for seed in self.seeds if self.seeds.count(seed) > 1)
+            raise ValueError(f"seeds: {twice} stands twice")
+        if self.example in self.seeds:
+            raise ValueError(f"seeds: {self.example} is the seed of the worked example")
+        return self
+
+
+class SeedLists(RootModel[dict[str, SeedList]]):
+    """Seed lists by name."""

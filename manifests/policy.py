@@ -27,6 +27,7 @@ class Exclusion(Strict):
 class Protocol(Strict):
     """How attempts at one condition count (text: 'Trial Design', 'Attempt eligibility').
 
+    ``metrics`` maps a metric's key to its name in print: within the first k attempts, then in all conditions.
     ``opportunities`` valid attempts are scored, in ledger order. With an ``exclusion`` an invalid attempt that is no
     confirmed incident leaves its condition open; without one every first attempt takes the slot for good.
     """
@@ -35,6 +36,7 @@ class Protocol(Strict):
     text: Name
     opportunities: Positive
     pass_at: tuple[Positive, ...]
+    metrics: dict[str, Name]
     stop_at_success: bool
     exclusion: Exclusion | None
 
@@ -42,6 +44,9 @@ class Protocol(Strict):
     def _consistent(self) -> Self:
         if max(self.pass_at, default=0) != self.opportunities:
             raise ValueError(f"pass_at {list(self.pass_at)} does not end at opportunities {self.opportunities}")
+        keys = [f"{kind}_at_{k}" for k in self.pass_at for kind in ("pass", "all_four")]
+        if list(self.metrics) != keys:
+            raise ValueError(f"metrics names {', '.join(self.metrics) or 'nothing'}, and is to name {', '.join(keys)}")
         return self
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from manifests.load import load
 from manifests.lookup import (
     budget,
+    condition_count,
     condition_rule,
     conditions,
     engine_name,
@@ -44,7 +45,7 @@ def show(environment_id: str, manifests: Manifests | None = None) -> dict[str, A
         "conditions": {
             "mode": rule.mode,
             "text": rule.text,
-            "count": manifests.conditions.count,
+            "count": condition_count(manifests, entry.id),
             "generated": rule.generated,
             "factors": {name: factor.model_dump(mode="json") for name, factor in rule.factors.items()},
             # whole: they are public in the repository, only not told to the agent

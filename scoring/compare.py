@@ -10,7 +10,7 @@ from . import plain, rows
 from .eligibility import Eligibility
 from .exact import points
 from .metrics import Mask
-from .uncertainty import LEVEL, RESAMPLES, Difference, paired_difference
+from .uncertainty import LEVEL, METHODS, RESAMPLES, Difference, paired_difference
 
 
 def compare(first: Eligibility, second: Eligibility, *, seed: int = 0, resamples: int = RESAMPLES) -> dict[str, Any]:
@@ -27,7 +27,12 @@ def compare(first: Eligibility, second: Eligibility, *, seed: int = 0, resamples
     return {
         "protocol": first.rules.name,
         "names": plain.metric_names(first.rules),
-        "interval": {"level": LEVEL, "resamples": resamples, "seed": seed, "method": "paired, tasks within suites"},
+        "interval": {
+            "level": LEVEL,
+            "resamples": resamples,
+            "seed": seed,
+            "method": f"paired, {METHODS[first.selection.resampled]}",
+        },
         "total": _differences(first, second, (_all(first), _all(second)), seed, resamples),
         "by_suite": {
             label: _differences(first, second, (slots, other), seed, resamples) for (label, slots), other in suites
@@ -39,7 +44,7 @@ def _differences(
     first: Eligibility, second: Eligibility, slots: tuple[Mask, Mask], seed: int, resamples: int
 ) -> dict[str, Any]:
     rates = rows.rates(first, slots[0]), rows.rates(second, slots[1])
-    (before, suites), (after, _) = rows.task_rates(first, slots[0]), rows.task_rates(second, slots[1])
+    (before, suites), (after, _) = rows.unit_rates(first, slots[0]), rows.unit_rates(second, slots[1])
     result: dict[str, Any] = {}
     for column, key in enumerate(rates[0]):
         values = rates[0][key].balanced.value, rates[1][key].balanced.value

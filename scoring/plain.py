@@ -17,11 +17,8 @@ def metric_key(kind: str, k: int) -> str:
 
 
 def metric_names(rules: Rules) -> dict[str, str]:
-    """How each metric is called in print; with one opportunity they are the group metrics S and A of the text."""
-    if rules.opportunities == 1:
-        return {"pass_at_1": "S", "all_four_at_1": "A"}
-    kinds = {"pass": "Pass@{k}", "all_four": "All-four@{k}"}
-    return {metric_key(kind, k): name.format(k=k) for k in rules.pass_at for kind, name in kinds.items()}
+    """How each metric is called in print, as the protocol says."""
+    return dict(rules.protocol.metrics)
 
 
 def estimate(found: Estimate) -> dict[str, Any]:

@@ -34,15 +34,19 @@ def selection_of(
             "family": entry.family,
             "engine": engines[entry.family],
             "level": level,
+            "difficulty": entry.native_level,
         }
         given = {key: value for key, value in labels.items() if value is not None}
-        tasks.append(Task(entry.id, entry.suite, given, manifests.conditions.count))
+        count = lookup.condition_count(manifests, entry.id, subset)
+        tasks.append(Task(entry.id, entry.suite, given, count, entry.capabilities))
     inner = {
         name: frozenset(entry.id for entry in lookup.members(manifests, name))
         for name, row in manifests.subsets.items()
         if row.rankable
     }
-    whole = Selection(subset, tuple(tasks), manifests.subsets[subset].rankable, inner, groups)
+    chosen = manifests.subsets[subset]
+    resampled = manifests.boards[chosen.board].resampled
+    whole = Selection(subset, tuple(tasks), chosen.rankable, inner, groups, resampled)
     if members is None:
         return whole
     return whole.restricted(f"tasks of {subset}", members, ranked=False)

@@ -20,7 +20,7 @@ from .ledger import INCIDENTS, Attempt
 from .rows import BREAKDOWNS
 from .rules import Rules
 from .selection import Selection
-from .uncertainty import LEVEL, RESAMPLES
+from .uncertainty import LEVEL, METHODS, RESAMPLES
 from .window import Kind, Status
 
 SCORING_VERSION = 1
@@ -66,8 +66,8 @@ def report(
             "level": LEVEL,
             "resamples": resamples,
             "seed": seed,
-            "method": "tasks within suites, percentile",
-            "exact_bound": "one-sided, over tasks, only where all agree",
+            "method": f"{METHODS[selection.resampled]}, percentile",
+            "exact_bound": f"one-sided, over {selection.resampled}, only where all agree",
         },
         "headline": {key: total["metrics"][key]["balanced"] for key in names} if selection.ranked else None,
         "complete": total["groups_complete"] == total["groups"],

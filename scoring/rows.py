@@ -14,11 +14,11 @@ from .metrics import Mask
 from .plain import metric_key
 from .selection import Layout, Selection, Task
 from .uncertainty import exact_bound, intervals
-from .window import Status
+from .window import UNKNOWN, Status
 
-LABELS = ("type", "split", "embodiment", "family", "engine", "level")
+LABELS = ("type", "split", "embodiment", "family", "engine", "level", "difficulty")
 BREAKDOWNS = ("suite", "type", "split", "subset", "embodiment", "condition", "engine", "level")
-DIMENSIONS = ("suite", "subset", "condition", "task", *LABELS)
+DIMENSIONS = ("suite", "subset", "condition", "task", "capability", *LABELS)
 
 
 def parts(judged: Eligibility, dimension: str) -> Iterator[tuple[str, Mask]]:
@@ -29,7 +29,8 @@ def parts(judged: Eligibility, dimension: str) -> Iterator[tuple[str, Mask]]:
 def parts_of(selection: Selection, layout: Layout, dimension: str) -> Iterator[tuple[str, Mask]]:
     """The values of a dimension in catalog order, each with its slots. Tasks without the label are in no part.
 
-    Of the subsets, those that lie wholly inside the selection. Raises ValueError for an unknown dimension.
+    Of the subsets, those that lie wholly inside the selection. A task is in the part of each of its capabilities.
+    Raises ValueError for an unknown dimension.
     """
     tasks = layout.tasks
     if dimension not in DIMENSIONS:
@@ -44,9 +45,9 @@ def parts_of(selection: Selection, layout: Layout, dimension: str) -> Iterator[t
             if members <= planned:
                 yield name, np.array([task.environment_id in members for task in tasks])[layout.task]
         return
-    values = [_value(task, dimension) for task in tasks]
-    for value in dict.fromkeys(value for value in values if value is not None):
-        yield value, np.array([other == value for other in values])[layout.task]
+    values = [_values(task, dimension) for task in tasks]
+    for value in dict.fromkeys(value for several in values for value in several):
+        yield value, np.array([value in several for several in values])[layout.task]
 
 
 def row(judged: Eligibility, label: str, slots: Mask, seed: int, resamples: int) -> dict[str, Any]:
@@ -98,8 +99,13 @@ def rates(judged: Eligibility, slots: Mask) -> dict[str, metrics.Rate]:
     return found
 
 
-def task_rates(judged: Eligibility, slots: Mask) -> tuple[np.ndarray, np.ndarray]:
-    """The same metrics per task [tasks, metrics] and the suite of each task, in the order of environment ids."""
+def unit_rates(judged: Eligibility, slots: Mask) -> tuple[np.ndarray, np.ndarray]:
+    """The same metrics per unit that is resampled [units, metrics], and the stratum of each unit, in the order of
+    environment ids: tasks within their suites, or episodes within their tasks."""
+    return _by_task(judged, slots) if judged.selection.resampled == "tasks" else _by_episode(judged, slots)
+
+
+def _by_task(judged: Eligibility, slots: Mask) -> tuple[np.ndarray, np.ndarray]:
     tasks = judged.layout.tasks
     order = sorted(np.unique(judged.layout.task[slots]), key=lambda task: tasks[task].environment_id)
     columns = []
@@ -110,14 +116,31 @@ def task_rates(judged: Eligibility, slots: Mask) -> tuple[np.ndarray, np.ndarray
     return np.stack(columns, axis=1)[order], np.array([tasks[task].suite for task in order])
 
 
+def _by_episode(judged: Eligibility, slots: Mask) -> tuple[np.ndarray, np.ndarray]:
+    """All NaN where suites hold different numbers of tasks, since tasks then do not weigh alike; so are the columns of
+    all-four, which a single episode does not have."""
+    tasks, known = judged.layout.tasks, judged.window.known[slots]
+    ids = np.array([task.environment_id for task in tasks])[judged.layout.task[slots]]
+    suites = [tasks[task].suite for task in np.unique(judged.layout.task[slots])]
+    alike = len(set(Counter(suites).values())) == 1
+    columns = []
+    for k in judged.rules.pass_at:
+        found = known[:, k - 1]
+        columns.append(np.where((found == UNKNOWN) | (not alike), np.nan, found))
+        if metrics.whole_groups(judged, slots):
+            columns.append(np.full(len(found), np.nan))
+    order = np.argsort(ids, kind="stable")
+    return np.stack(columns, axis=1)[order], ids[order]
+
+
 def _metrics(judged: Eligibility, slots: Mask, seed: int, resamples: int) -> dict[str, Any]:
-    values, suites = task_rates(judged, slots)
+    values, suites = unit_rates(judged, slots)
     found = zip(intervals(values, suites, seed, resamples), values.T, strict=True)
     pairs = zip(rates(judged, slots).items(), found, strict=True)
     return {key: plain.rate(rate, interval, exact_bound(own, suites)) for (key, rate), (interval, own) in pairs}
 
 
-def _value(task: Task, dimension: str) -> str | None:
+def _values(task: Task, dimension: str) -> tuple[str, ...]:
     if dimension in LABELS:
-        return task.labels.get(dimension)
-    return task.suite if dimension == "suite" else task.environment_id
+        return (task.labels[dimension],) if dimension in task.labels else ()
+    return {"suite": (task.suite,), "capability": task.capabilities}.get(dimension, (task.environment_id,))

@@ -5,20 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
 from .window import Ints
 
+Resampled = Literal["tasks", "episodes"]
+
 
 @dataclass(frozen=True)
 class Task:
-    """A planned environment. ``labels`` names its value in each further breakdown, such as type, split, engine."""
+    """A planned environment. ``labels`` names its value in each further breakdown, such as type, split, engine;
+    ``capabilities`` are all those that it counts for."""
 
     environment_id: str
     suite: str
     labels: Mapping[str, str] = field(default_factory=dict)
     conditions: int = 4
+    capabilities: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -27,7 +32,8 @@ class Selection:
 
     ``ranked`` is False for a choice by task names: it shows its own rates and never a headline. ``subsets`` holds the
     members of further subsets; those that lie wholly inside get rows of their own. ``groups`` are the keys of the
-    registered groups of every task; None stands for the one key that all attempts share.
+    registered groups of every task; None stands for the one key that all attempts share. ``resampled`` says what
+    intervals are made of: of tasks that stand for others, or of the episodes (conditions) of each task.
     """
 
     name: str
@@ -35,6 +41,7 @@ class Selection:
     ranked: bool
     subsets: Mapping[str, frozenset[str]] = field(default_factory=dict)
     groups: tuple[str, ...] | None = None
+    resampled: Resampled = "tasks"
 
     def __post_init__(self) -> None:
         ids = [task.environment_id for task in self.tasks]
@@ -51,7 +58,7 @@ class Selection:
         if len(tasks) != len(chosen):
             unknown = sorted(chosen - {task.environment_id for task in tasks})[0]
             raise ValueError(f"{name!r} asks for {unknown}, which is not in {self.name!r}")
-        return Selection(name, tasks, ranked, self.subsets, self.groups)
+        return Selection(name, tasks, ranked, self.subsets, self.groups, self.resampled)
 
 
 @dataclass(frozen=True)

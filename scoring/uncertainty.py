@@ -4,6 +4,9 @@ Tasks are resampled with replacement within their suite, each with all of its co
 are not independent. An interval is None where a task is undefined, or where a suite has a single task: resampling one
 task shows no spread, and a width of zero would pass for certainty. Where all tasks agree it has no width either, and an
 exact one-sided bound stands beside it.
+
+On a board whose tasks are all that there are, and whose conditions are drawn, the episodes of each task are resampled
+instead: read 'episodes within their task' for 'tasks within their suite'.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+METHODS = {"tasks": "tasks within suites", "episodes": "episodes within tasks"}  # what is resampled
 RESAMPLES = 2000
 LEVEL = 0.95
 
