@@ -22,12 +22,14 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 def texts() -> dict[str, str]:
     """File name -> contents of every schema file."""
     from manifests.claims import Claims
+    from manifests.figures import Figures
     from manifests.records import AttemptRecord
     from manifests.submission import Envelope, LedgerLine, Statement
 
     named: dict[str, type[BaseModel]] = {stem: model_of(stem) for stem in FILES}
     named["record"] = AttemptRecord
     named["claims"] = Claims
+    named["figures"] = Figures
     named["submission"] = Statement
     named["submission_envelope"] = Envelope
     named["submission_ledger"] = LedgerLine
