@@ -88,6 +88,9 @@ class Embodiment(Protocol):
     ``finger`` works."""
     wrist: Mount
     """Where the camera ``wrist`` sits."""
+    impratio: float
+    """How much stiffer friction is than normal force in the scene's contacts. Friction creeps: what light fingertips
+    hold by one point each turns slowly in the grasp, the less the higher this is."""
 
     def controls(self) -> list[Control]:
         """The action vector in order."""

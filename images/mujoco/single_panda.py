@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from images.mujoco import panda
 from images.mujoco.embodiment import Joint, Mjcf, Mount, Part, Sense
 
 HOME = (0.0, 0.1, 0.0, -2.2, 0.0, 2.3, 0.785)
-PARTS: dict[str, Part] = {
+PARTS: Mapping[str, Part] = {
     **dict.fromkeys([f"link{i}" for i in range(8)], "arm"),
     "hand": "hand",
     "finger1": "finger",
@@ -28,6 +29,7 @@ class SinglePanda:
         for i, (low, high) in enumerate(panda.JOINT_RANGE)
     )
     parts = PARTS
+    impratio = 10.0
     wrist = Mount("hand", (0.078, 0.0, 0.03), (0.01, 0.0, 0.16), (1.0, 0.0, 0.0), 75.0)
 
     def controls(self) -> list[Control]:

@@ -80,16 +80,19 @@ def rotation_vector(start: Array, end: Array) -> Array:
 class PandaArm:
     """One arm with its base in the world and its tool on the flange.
 
-    ``tool_yaw`` turns the tool about the flange's z axis; ``posture`` is where the redundant degree of freedom is
-    drawn to, by ``posture_gain`` of the way in each control step but no joint by more than ``drift`` (rad);
-    ``margin`` keeps solutions away from the joint limits.
+    ``tool_offset`` is along the flange's z axis and ``tool_shift`` along its x and y axes (m), ``tool_yaw`` turns the
+    tool about z; ``posture`` is where the redundant degree of freedom is drawn to, by ``posture_gain`` of the way in
+    each control step but no joint by more than ``drift`` (rad); ``margin`` keeps solutions away from the ends of
+    ``joint_range`` (7, 2). An FR3 has the same link frames and other ranges.
     """
 
     base_position: Array
     base_rotation: Array = field(default_factory=lambda: np.eye(3))
     tool_offset: float = FLANGE + GRASP_POINT
     tool_yaw: float = -np.pi / 4
+    tool_shift: tuple[float, float] = (0.0, 0.0)
     posture: Array = field(default_factory=lambda: np.array([0.0, 0.1, 0.0, -2.2, 0.0, 2.3, -0.785]))
+    joint_range: Array = field(default_factory=lambda: JOINT_RANGE)
     margin: float = 0.02
     damping: float = 1e-4
     posture_gain: float = 0.1
@@ -99,8 +102,9 @@ class PandaArm:
         self._base = np.eye(4)
         self._base[:3, :3], self._base[:3, 3] = self.base_rotation, self.base_position
         c, s = np.cos(self.tool_yaw), np.sin(self.tool_yaw)
-        self._tool = np.array([[c, -s, 0, 0], [s, c, 0, 0], [0, 0, 1, self.tool_offset], [0, 0, 0, 1]])
-        self._low, self._high = JOINT_RANGE[:, 0] + self.margin, JOINT_RANGE[:, 1] - self.margin
+        x, y = self.tool_shift
+        self._tool = np.array([[c, -s, 0, x], [s, c, 0, y], [0, 0, 1, self.tool_offset], [0, 0, 0, 1]])
+        self._low, self._high = self.joint_range[:, 0] + self.margin, self.joint_range[:, 1] - self.margin
         self._links = np.empty((7, 4, 4))
         self._links[:, :, 2:] = _FRAMES[:, :, 2:]
         self._damping = self.damping * np.eye(6)

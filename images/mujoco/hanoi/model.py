@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import mujoco
-import numpy as np
 
 from images.mujoco import cameras, conditions
 from images.mujoco.embodiment import Embodiment
@@ -149,7 +148,8 @@ def _furniture(board: Board, realized: Realized) -> str:
         top = peg.length - g.PEG_RADIUS
         out.append(
             f'<body name="support_{letter}" pos="{x:.9g} {y:.9g} 0" {turn}><geom type="box" material="support" '
-            f'size="{g.SUPPORT_HALF} {g.SUPPORT_HALF} {peg.support / 2:.9g}" pos="0 0 {peg.support / 2:.9g}" {BITS}/></body>'
+            f'size="{g.SUPPORT_HALF} {g.SUPPORT_HALF} {peg.support / 2:.9g}" pos="0 0 {peg.support / 2:.9g}" {BITS}/>'
+            f"</body>"
             f'<body name="peg_{letter}" pos="{x:.9g} {y:.9g} {peg.support:.9g}"><geom type="capsule" material="peg" '
             f'size="{g.PEG_RADIUS}" fromto="0 0 0 0 0 {top:.9g}" friction="{g.PEG_FRICTION} .005 .0001" priority="2" '
             f'condim="3" {BITS}/></body>'
@@ -170,8 +170,8 @@ def mjcf(board: Board, realized: Realized, robot: Embodiment) -> str:
     rings = "".join(_ring(board, realized, i, height) for i, height in enumerate(start_heights(board)))
     return f"""<mujoco model="hanoi">
 <compiler angle="radian"/>
-<option timestep="{g.TIMESTEP:.12g}" integrator="implicitfast" cone="elliptic" impratio="10" solver="Newton">
- <flag sleep="enable"/></option>
+<option timestep="{g.TIMESTEP:.12g}" integrator="implicitfast" cone="elliptic"
+ impratio="{robot.impratio}" solver="Newton"><flag sleep="enable"/></option>
 <statistic center=".4 0 .2" extent="1.2"/>
 <visual>{look.visual(realized.lighting)}</visual>
 <default><geom solref=".005 1" solimp=".95 .99 .001"/>{made.defaults}</default>
