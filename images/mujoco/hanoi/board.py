@@ -67,7 +67,6 @@ class Barrier(Strict):
     size: tuple[Length, Length, Annotated[float, Field(gt=0, le=TALLEST)]]
 
 
-
 class Board(Strict):
     """One authored case. Lists of five are per ring, the largest first. ``handle_reach`` is from the side of a ring to
     the middle of its handle, about which ``handle_yaws`` turn the handle."""

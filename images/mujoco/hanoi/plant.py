@@ -1,0 +1,92 @@
+"""Physics of a Hanoi board at 1/480 s, and the adapter that tells the referee what happened in neutral words."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+
+from images.mujoco import physics
+from images.mujoco.hanoi import geometry as g
+from images.mujoco.hanoi.model import Compiled, ring
+from images.mujoco.hanoi.state import NONE, Cast, Contacts, Post, Sample, State
+
+SETTLE_S = 0.5  # rings come to rest before the episode begins
+
+
+class Plant:
+    """One episode's physics. ``advance`` is one control step and returns how it ended."""
+
+    def __init__(self, compiled: Compiled) -> None:
+        self.compiled, self.model = compiled, compiled.model
+        m, self.data = self.model, mujoco.MjData(self.model)
+        d, robot = self.data, compiled.robot
+        self._warnings = d.warning.number
+        self._body = np.array(m.geom_bodyid)
+        joints = [m.joint(joint.name) for joint in robot.joints]
+        self.positions = np.array([int(joint.qposadr[0]) for joint in joints])
+        self.speeds = np.array([int(joint.dofadr[0]) for joint in joints])
+        self._rings = np.array([m.body(ring(i)).id for i in range(g.RINGS)])
+        first = [int(m.joint(ring(i)).dofadr[0]) for i in range(g.RINGS)]
+        self._velocities = np.array([[start + k for k in range(6)] for start in first])
+        for name, value in robot.start().items():
+            d.joint(name).qpos = value
+        d.ctrl[:] = robot.rest()
+        mujoco.mj_forward(m, d)
+        mujoco.mj_step(m, d, round(SETTLE_S / g.TIMESTEP))
+        physics.check(self._warnings, 0.0)
+        d.time = 0.0
+
+    @property
+    def time(self) -> float:
+        return float(self.data.time)
+
+    def cast(self) -> Cast:
+        """Who is who among the bodies of contacts."""
+        m, compiled = self.model, self.compiled
+        posts = []
+        for letter, peg in zip(g.PEGS, compiled.board.pegs, strict=True):
+            x, y = compiled.realized.place(peg.at)
+            posts.append(Post(letter, x, y, peg.support, peg.support + peg.length))
+        return Cast(
+            names=tuple(m.body(i).name for i in range(m.nbody)),
+            rings=tuple(ring(i) for i in range(g.RINGS)),
+            parts=dict(compiled.robot.parts),
+            posts=tuple(posts),
+        )
+
+    def advance(self) -> State:
+        """One control step with the present ``data.ctrl``. Raises PhysicsSanityError."""
+        model, data, step = self.model, self.data, mujoco.mj_step
+        samples = []
+        for _ in range(g.SAMPLES):
+            step(model, data, g.SUBSTEPS)
+            samples.append(Sample(float(data.time), data.qvel[self.speeds], self._contacts()))
+        physics.check(self._warnings, self.time)
+        return self._state(tuple(samples))
+
+    def _contacts(self) -> Contacts:
+        """The contacts of the last step. The first of a contact's constraint forces is the normal one."""
+        data = self.data
+        if not data.ncon:
+            return NONE
+        contact = data.contact
+        rows = contact.efc_address
+        forces = np.where(rows >= 0, data.efc_force[rows], 0.0) if data.nefc else np.zeros(len(rows))
+        return Contacts(self._body[contact.geom], forces, -contact.dist)
+
+    def _state(self, samples: tuple[Sample, ...]) -> State:
+        d = self.data
+        velocity = d.qvel[self._velocities]
+        return State(
+            time=float(d.time),
+            centres=d.xpos[self._rings],
+            axes=d.xmat[self._rings][:, 2::3],
+            speeds=np.sqrt(np.einsum("ij,ij->i", velocity[:, :3], velocity[:, :3])),
+            spins=np.sqrt(np.einsum("ij,ij->i", velocity[:, 3:], velocity[:, 3:])),
+            joint_positions=d.qpos[self.positions],
+            samples=samples,
+        )
+
+    def digest(self) -> str:
+        """SHA-256 of the exact dynamic state."""
+        return str(physics.state_digest(self.model, self.data).hexdigest())

@@ -1,0 +1,70 @@
+"""What the referee reads, whatever simulator made it: poses, velocities and contacts by name.
+
+A simulator's adapter (``plant.py`` for MuJoCo) fills these; nothing of a simulator is known here or in the referee.
+World frame, metres, seconds, radians, newtons.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Contacts:
+    """The contacts of one instant: which two bodies touch, as indices (n, 2) into the adapter's names, normal force
+    (n,) and depth (n,), positive where bodies overlap."""
+
+    bodies: np.ndarray
+    forces: np.ndarray
+    depths: np.ndarray
+
+
+NONE = Contacts(np.empty((0, 2), dtype=int), np.empty(0), np.empty(0))
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One judged physics step, 120 of them a second: speeds of the robot's joints (j,), and contacts."""
+
+    time: float
+    joint_speeds: np.ndarray
+    contacts: Contacts
+
+
+@dataclass(frozen=True)
+class State:
+    """The end of one control step: centres (5, 3), axes (5, 3; unit z), speeds (5,) in m/s and turning rates (5,) in
+    rad/s of the rings, the largest first; positions of the robot's joints (j,); the samples since the last state."""
+
+    time: float
+    centres: np.ndarray
+    axes: np.ndarray
+    speeds: np.ndarray
+    spins: np.ndarray
+    joint_positions: np.ndarray
+    samples: tuple[Sample, ...]
+
+
+@dataclass(frozen=True)
+class Post:
+    """A peg where it really stands: axis (x, y), heights of its support and of its tip."""
+
+    name: str
+    x: float
+    y: float
+    support: float
+    tip: float
+
+
+@dataclass(frozen=True)
+class Cast:
+    """Who is who: ``names`` of all bodies that contacts may mention; ``rings`` are those of the rings, the largest
+    first, ``parts`` says of the robot's bodies whether they are ``arm``, ``hand`` or ``finger``. Everything else
+    stands still."""
+
+    names: tuple[str, ...]
+    rings: tuple[str, ...]
+    parts: dict[str, str]
+    posts: tuple[Post, ...]
