@@ -15,7 +15,7 @@ HOME = (0.0, -0.54, 0.0, -2.11, 0.0, 1.57, 0.0)  # rad; the hand points down, it
 ADAPTER = 0.085  # m: flange to the middle of the palm, along the flange's z axis
 ADAPTER_RADIUS, ADAPTER_MASS = 0.032, 0.15  # m, kg
 PALM_TURN = (0.0, 1.0, 0.0, 0.0)  # quaternion, flange from palm: half a turn about x, so the fingers point along +z
-WRIST = Mount(hand.PALM, (0.015, 0.105, 0.055), (0.02, 0.03, -0.12), (1.0, 0.0, 0.0), 75.0)
+WRIST = Mount(hand.PALM, (-0.05, 0.12, 0.03), (0.05, 0.045, -0.12), (1.0, 0.0, 0.0), 80.0)
 """Before the palm, above the thumb, looking down along the fingers."""
 
 
