@@ -42,7 +42,41 @@ def minimum_jerk(u: float) -> float:
     return u * u * u * (10 + u * (6 * u - 15))
 
 
-class Arm:
+class Effector:
+    """A commanded tool pose, world from tool, that programs move: ``position`` (3,) in metres, ``rotation`` (3, 3). A
+    control step lasts ``dt`` seconds."""
+
+    def __init__(self, name: str, dt: float, position: Array, rotation: Array) -> None:
+        self.name, self.dt, self.position, self.rotation = name, dt, position, rotation
+
+    def command(self) -> Array:
+        """Its part of the action for the next control step, inside the declared limits."""
+        raise NotImplementedError
+
+    def steps(self, seconds: float) -> int:
+        return max(1, round(seconds / self.dt))
+
+    def line(self, goal: Array, seconds: float, rotation: Array | None = None) -> Program:
+        """Straight minimum-jerk line to ``goal`` (m), turning to ``rotation`` on the way."""
+        start, turned = self.position.copy(), self.rotation.copy()
+        goal = np.asarray(goal, dtype=float)
+        turn = np.zeros(3) if rotation is None else rotation_vector(turned, rotation)
+        angle = float(np.sqrt(turn @ turn))
+        count = self.steps(seconds)
+        for i in range(1, count + 1):
+            u = minimum_jerk(i / count)
+            self.position = start + u * (goal - start)
+            if angle > 1e-9:
+                self.rotation = rotation_about(turn / angle, angle * u) @ turned
+            yield TICK
+
+    def hold(self, seconds: float) -> Program:
+        """Stay where the command is."""
+        for _ in range(self.steps(seconds)):
+            yield TICK
+
+
+class Arm(Effector):
     """One arm's command: a tool pose that programs move, solved into joint targets once per control step.
 
     ``lag`` (s) is the damping over the stiffness of the joint servos: the command leads by ``lag`` times the joint
@@ -65,10 +99,10 @@ class Arm:
         high: Array,
         speed: Array,
     ) -> None:
-        self.name, self.kinematics, self.dt, self.lag = name, kinematics, dt, lag
-        self.low, self.high, self.largest_lead = low, high, np.asarray(speed) * dt
         self.q = np.array(q, dtype=float)
-        self.position, self.rotation = kinematics.forward(self.q)
+        super().__init__(name, dt, *kinematics.forward(self.q))
+        self.kinematics, self.lag = kinematics, lag
+        self.low, self.high, self.largest_lead = low, high, np.asarray(speed) * dt
         self.grip = grip
         self.offset, self.offset_goal = np.zeros(3), np.zeros(3)
         self.worst_error = 0.0  # m, largest residual of the solver
@@ -76,6 +110,10 @@ class Arm:
 
     def command(self) -> Array:
         """Joint targets (rad) and gripper command for the next control step, inside the declared limits."""
+        return np.minimum(np.maximum(np.append(self.follow(), self.grip), self.low), self.high)
+
+    def follow(self) -> Array:
+        """Take the next step towards the commanded pose and return the joint targets (7,) that lead by the lag."""
         correction = self.offset_goal - self.offset
         if correction.any():
             self.offset = self.offset + np.clip(correction, -self.OFFSET_RATE, self.OFFSET_RATE)
@@ -91,41 +129,27 @@ class Arm:
         # A hand that holds its place is solved no further: its posture has settled too.
         self._goal, self._still = (goal, self.rotation), float(np.abs(lead).max()) < STILL
         self.q = q
-        return np.minimum(np.maximum(np.append(q + (self.lag / self.dt) * lead, self.grip), self.low), self.high)
-
-    def steps(self, seconds: float) -> int:
-        return max(1, round(seconds / self.dt))
+        return q + (self.lag / self.dt) * lead
 
     def line(self, goal: Array, seconds: float, rotation: Array | None = None, grip: float | None = None) -> Program:
-        """Straight minimum-jerk line to ``goal`` (m), turning to ``rotation`` on the way."""
-        start, turned = self.position.copy(), self.rotation.copy()
-        goal = np.asarray(goal, dtype=float)
-        turn = np.zeros(3) if rotation is None else rotation_vector(turned, rotation)
-        angle = float(np.sqrt(turn @ turn))
+        """As :meth:`Effector.line`; the gripper goes to ``grip`` at once."""
         self.grip = self.grip if grip is None else grip
-        count = self.steps(seconds)
-        for i in range(1, count + 1):
-            u = minimum_jerk(i / count)
-            self.position = start + u * (goal - start)
-            if angle > 1e-9:
-                self.rotation = rotation_about(turn / angle, angle * u) @ turned
-            yield TICK
+        yield from super().line(goal, seconds, rotation)
 
     def hold(self, seconds: float, grip: float | None = None) -> Program:
         """Stay where the command is, for grasping and letting go."""
         self.grip = self.grip if grip is None else grip
-        for _ in range(self.steps(seconds)):
-            yield TICK
+        yield from super().hold(seconds)
 
 
 class Crew:
-    """Arms that act together through one session.
+    """Arms that act together through one session; their commands stand one after the other in the action.
 
     ``world`` holds the values of the watched fields as last read, ``time`` (s) when that was; ``events`` collects what
     the replies told. ``batch`` is the largest number of actions in one call.
     """
 
-    def __init__(self, session: Session, arms: Sequence[Arm], fields: Sequence[str] = (), batch: int = 25) -> None:
+    def __init__(self, session: Session, arms: Sequence[Effector], fields: Sequence[str] = (), batch: int = 25) -> None:
         self.session, self.arms, self.batch = session, list(arms), batch
         self.world: dict[str, Array] = {}
         self.time = 0.0
