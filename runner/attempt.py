@@ -21,10 +21,10 @@ from typing import Any
 from manifests.load import Manifests
 from manifests.records import AttemptRecord, Usage
 from runner.agents.base import Agent, AttemptContext
+from runner.direct import sandbox_of
 from runner.errors import AssayError, RunStopped
 from runner.halt import Halt
 from runner.incidents import automatic
-from runner.links import SandboxLink
 from runner.plan import Slot
 from runner.record import CLAUSE_TEXT, Course, Ending, Identity, make_record
 from runner.runtimes.base import EngineGone, Pair, Role, Runtime
@@ -180,13 +180,14 @@ class _Attempt:
     def _supervisor(self, started: Started, deadline: float) -> Supervisor:
         agent, pair = self.services.agent, started.pair
         seed = attempt_seed(self.slot.planned.settings.base_seed, *self.slot.key, self.ordinal)
+        stop = threading.Event()
         context = AttemptContext(
             attempt=self.row.id,
             describe=started.ready.header["describe"],
-            sandbox=SandboxLink(pair, self._note),
+            sandbox=sandbox_of(pair, started.link, stop, self._note),
             seed=seed,
             deadline=deadline,
-            stop=threading.Event(),
+            stop=stop,
             note=self._note,
             report_usage=self._report_usage,
             transcript=lambda entry: self.folder.append(TRANSCRIPT, entry),

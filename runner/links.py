@@ -47,15 +47,32 @@ class EnvironmentLink:
 
     def __post_init__(self) -> None:
         self._changed = threading.Condition()
+        self._sending = threading.Lock()  # the supervisor's stop may meet an agent's request
+        self._asked = 0
+        self._replies: dict[int, Frame] = {}
         self._thread = threading.Thread(target=self._read, name="environment-stdio", daemon=True)
         self._thread.start()
 
-    def send(self, header: Mapping[str, Any]) -> None:
+    def send(self, header: Mapping[str, Any], attachments: Mapping[str, Attachment] | None = None) -> None:
         """Write a frame; a process that is gone shows in ``gone``, so nothing is raised here."""
         try:
-            self.channel.send(header)
+            with self._sending:
+                self.channel.send(header, attachments)
         except (EngineGone, EOFError, OSError, ValueError) as error:
             self._set(gone=self.gone or error)
+
+    def ask(self, request: Mapping[str, Any], attachments: Mapping[str, Attachment]) -> int:
+        """Send a request of an agent without a sandbox; returns the number under which :meth:`reply` has the answer."""
+        self._asked += 1
+        self.send({"op": "call", "id": self._asked, "request": dict(request)}, attachments)
+        return self._asked
+
+    def reply(self, number: int, timeout_s: float) -> Frame | None:
+        """The answer to a request, once; None when it has not come in time or the environment is gone."""
+        with self._changed:
+            if number not in self._replies and self.gone is None:
+                self._changed.wait(timeout_s)
+            return self._replies.pop(number, None)
 
     def wait(self, until: float, done: Callable[[], bool]) -> bool:
         """Wait for ``done()`` or the moment ``until``; True when done. Checked after each frame and every 0.2 s."""
@@ -93,6 +110,10 @@ class EnvironmentLink:
         op = frame.header.get("op")
         if op == "ready":
             self._set(ready=frame)
+        elif op == "reply":
+            with self._changed:
+                self._replies[int(frame.header["id"])] = frame
+                self._changed.notify_all()
         elif op == "acted":
             self._set(acted=True)
         elif op == "progress":
@@ -112,6 +133,7 @@ class SandboxLink:
     """The agent's :class:`~runner.agents.base.Sandbox` over the sandbox's stdio."""
 
     def __init__(self, pair: Pair, on_note: Callable[[str], None]) -> None:
+        assert pair.sandbox is not None
         self._pair = pair
         self._channel = pair.sandbox
         self._on_note = on_note
@@ -188,7 +210,9 @@ class SandboxLink:
                     self._on_note(str(found.get("text", ""))[:MAX_NOTE])
                 elif found.get("op") == answer and found.get("id") == number:
                     return found, parts
-        except (EOFError, StreamError, FrameError, OSError) as error:
+        except EOFError as error:
+            raise SandboxGone("the sandbox ended") from error
+        except (StreamError, FrameError, OSError) as error:
             raise SandboxGone(f"the sandbox ended: {error}") from error
 
 

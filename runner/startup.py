@@ -57,7 +57,7 @@ def pair_request(manifests: Manifests, run: str, planned: Planned, info: AgentIn
         engine=planned.engine,
         sandbox=info.sandbox,
         environment_limits=limits(manifests.engines[planned.engine].limits),
-        sandbox_limits=limits(manifests.sandboxes[info.sandbox].limits),
+        sandbox_limits=None if info.sandbox is None else limits(manifests.sandboxes[info.sandbox].limits),
         gpus=gpus,
     )
 

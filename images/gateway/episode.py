@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import json
 import socket
 import sys
 import traceback
@@ -100,7 +101,18 @@ class Episode:
             except Exception as error:
                 self._failure(session, error)
             self._report_verdict(session)
+        if session is not None:
+            self._answer_host(session)
         return not (self._host.gone or self._failed)
+
+    def _answer_host(self, session: Session) -> None:
+        """Requests of an agent without a sandbox, which come by the host's stdio instead of the socket."""
+        while not self._failed and (call := self._host.next_call()) is not None:
+            header, attachments = call
+            members, parts = self._answer(session, header["request"], attachments)
+            answered = json.loads(f"{{{members}}}") if isinstance(members, str) else members
+            self._host.send({"op": "reply", "id": header.get("id"), "header": answered}, parts)
+            session.settle()
 
     # ---- frames of the end ------------------------------------------------------------------------------------------
     def _report_verdict(self, session: Session) -> bool:

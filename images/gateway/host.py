@@ -40,7 +40,8 @@ def claim_stdout() -> int:
 
 
 class Host:
-    """Frames to and from the host. ``wake`` is readable when ``stop_reason`` or ``gone`` has changed."""
+    """Frames to and from the host. ``wake`` is readable when ``stop_reason`` or ``gone`` has changed, or a call has
+    come."""
 
     def __init__(self, stdin: int, stdout: int) -> None:
         self.stop_reason: str | None = None
@@ -48,6 +49,7 @@ class Host:
         self.wake, self._wake_writer = os.pipe()
         self._stdin, self._stdout = stdin, stdout
         self._inbox: queue.Queue[tuple[dict[str, Any], dict[str, Attachment]] | None] = queue.Queue()
+        self._calls: queue.SimpleQueue[tuple[dict[str, Any], dict[str, Attachment]]] = queue.SimpleQueue()
         self._next_progress = time.monotonic() + PROGRESS_S
         self._writable = select.poll()
         self._writable.register(stdout, select.POLLOUT)
@@ -62,6 +64,13 @@ class Host:
     def receive(self) -> tuple[dict[str, Any], dict[str, Attachment]] | None:
         """The next frame of the host besides ``stop``; None when the host has gone."""
         return self._inbox.get()
+
+    def next_call(self) -> tuple[dict[str, Any], dict[str, Attachment]] | None:
+        """The next ``call``: a request of an agent that has no sandbox; None when there is none now."""
+        try:
+            return self._calls.get_nowait()
+        except queue.Empty:
+            return None
 
     def send(self, header: Mapping[str, Any], attachments: Mapping[str, Attachment] | None = None) -> None:
         """Raises ValueError or TypeError when the frame cannot be encoded. A host that has gone is noted, not raised:
@@ -106,6 +115,9 @@ class Host:
         op = header.get("op")
         if op in ("start", "replay", "draw"):
             self._inbox.put((header, attachments))
+        elif op == "call" and isinstance(header.get("request"), dict):
+            self._calls.put((header, attachments))
+            os.write(self._wake_writer, b"c")
         elif op == "stop" and header.get("reason") in STOP_REASONS:
             self.stop_reason = self.stop_reason or str(header["reason"])
             os.write(self._wake_writer, b"s")

@@ -12,6 +12,7 @@ from images.kidgym.rules import LETTERS, Action, Scene, State, Task
 
 End = Literal["success", "wrong", "steps"]
 """``wrong``: a choice that cannot be undone was wrong; ``steps``: the step budget is used up."""
+MAX_OPTIONS = 16  # sorting at level 3: four animals, four positions
 
 
 @dataclass(frozen=True)

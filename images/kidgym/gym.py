@@ -18,9 +18,8 @@ import numpy as np
 
 from images.kidgym.catalog import LEVELS, NAMES
 from images.kidgym.draw import SIDES, frame
-from images.kidgym.episode import Episode
+from images.kidgym.episode import MAX_OPTIONS, Episode
 
-MAX_OPTIONS = 16  # sorting at level 3: four animals, four positions
 MAX_SEED = 2**31
 
 

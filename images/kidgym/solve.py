@@ -16,9 +16,10 @@ class Unsolvable(ValueError):
     """An episode without a solution within its budget."""
 
 
-def solution(task: Task) -> list[Action]:
-    """A shortest sequence of actions that succeeds (A* with the task's bound). Raises Unsolvable."""
-    limit, start = budget(task.code, task.level), task.start
+def solution(task: Task, state: State | None = None) -> list[Action]:
+    """A shortest sequence of actions that succeeds from ``state``, or from the start (A* with the task's bound). Raises
+    Unsolvable where none has as many steps as the budget or fewer."""
+    limit, start = budget(task.code, task.level), task.start if state is None else state
     entered = count()
     waiting: list[_Waiting] = [(task.bound(start), 0, next(entered), start, ())]
     seen: set[State] = set()

@@ -59,7 +59,7 @@ class AgentInfo:
     digest: str
     level: Level
     grants: tuple[str, ...] = ()
-    sandbox: str = "sandbox"  # image role
+    sandbox: str | None = "sandbox"  # image role; None: it runs no code and needs none
     pictures: bool = False
     trusted: bool = False  # our own baseline: may run without isolation
     model: str | None = None

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from manifests import strict
 from manifests.load import Manifests
 from manifests.lookup import conditions
 from manifests.records import AttemptRecord
@@ -45,11 +45,11 @@ def read(record: AttemptRecord, folder: Path) -> Course:
     try:
         return Course(
             actions=_array(folder, "actions"),
-            digests=tuple((int(count), str(found)) for count, found in json.loads(_bytes(folder, "digests"))),
+            digests=tuple((int(count), str(found)) for count, found in strict.loads(_bytes(folder, "digests"))),
             states=_array(folder, "states"),
             times=_array(folder, "state_times"),
             scorer_log=_bytes(folder, "scorer_log"),
-            described=json.loads((folder / DESCRIBE).read_bytes()),
+            described=strict.loads((folder / DESCRIBE).read_bytes()),
             realized=record.realized,
         )
     except OSError as error:
@@ -84,7 +84,7 @@ def slot(record: AttemptRecord, manifests: Manifests) -> Slot:
 
 def replayer(record: AttemptRecord, described: dict[str, Any], manifests: Manifests) -> AgentInfo:
     """The replay program in the place of the agent: its access and sandbox, so that it is told exactly the same."""
-    sandbox = next((image.role for image in record.images if image.role in manifests.sandboxes), "sandbox")
+    sandbox = next((image.role for image in record.images if image.role in manifests.sandboxes), None)
     return AgentInfo(
         name="replay",
         kind=str(record.agent.get("kind", "baseline")),

@@ -21,8 +21,9 @@ from manifests.load import Manifests
 from manifests.records import AttemptRecord, ImageIdentity
 from runner.agents.base import Sandbox, SandboxGone
 from runner.audit.recorded import CannotReplay, Course, replayer
+from runner.direct import sandbox_of
 from runner.halt import Halt
-from runner.links import EnvironmentLink, SandboxLink
+from runner.links import EnvironmentLink
 from runner.plan import Slot
 from runner.runtimes.base import EngineGone, Runtime
 from runner.startup import CannotStart, Started, pair_request, start, start_spec
@@ -119,7 +120,8 @@ def finish(link: EnvironmentLink, sandbox: Sandbox, record: AttemptRecord, dimen
 
 
 def _course(started: Started, record: AttemptRecord, actions: np.ndarray) -> Replayed:
-    link, sandbox = started.link, SandboxLink(started.pair, lambda text: None)
+    link = started.link
+    sandbox = sandbox_of(started.pair, link, threading.Event(), lambda text: None)
     began = time.monotonic()
     asked = None
     if feed(sandbox, actions) is None and not link.ended:

@@ -45,13 +45,14 @@ class Limits:
 
 @dataclass(frozen=True)
 class PairRequest:
-    """Which pair to start. ``sandbox`` is the image role of the agent's side: ``sandbox`` or ``reference``."""
+    """Which pair to start. ``sandbox`` is the image role of the agent's side: ``sandbox`` or ``reference``; None for an
+    agent that runs no code, whose environment is alone."""
 
     run: str
     engine: str
-    sandbox: str
+    sandbox: str | None
     environment_limits: Limits
-    sandbox_limits: Limits
+    sandbox_limits: Limits | None
     gpus: bool = False
 
 
@@ -75,10 +76,11 @@ class Channel(Protocol):
 
 
 class Pair(Protocol):
-    """One running pair; both ``hello`` frames have been received."""
+    """One running pair; both ``hello`` frames have been received. ``sandbox`` is None where none was asked for; killing
+    it then does nothing, and it has no end."""
 
     environment: Channel
-    sandbox: Channel
+    sandbox: Channel | None
     environment_hello: dict[str, Any]
     sandbox_hello: dict[str, Any]
     images: tuple[ImageIdentity, ...]

@@ -52,13 +52,10 @@ class BubblewrapLauncher:
 
     def prepare(self, request: PairRequest) -> tuple[ImageIdentity, ...]:
         refuse_gpus("bubblewrap", request)
-        points = entry_points(request)
-        for role in (points.environment_role, points.sandbox_role):
+        roles = entry_points(request).images
+        for role in roles:
             view.arguments(role)
-        return (
-            view.identity("bubblewrap", points.environment_role),
-            view.identity("bubblewrap", points.sandbox_role),
-        )
+        return tuple(view.identity("bubblewrap", role) for role in roles)
 
     def commands(self, request: PairRequest, io: Path) -> dict[Role, Command]:
         points = entry_points(request)
@@ -73,14 +70,16 @@ class BubblewrapLauncher:
             ["--bind", str(io), "/io"],
             (user, user, []),
         )
-        sandbox = self._command(
-            points.sandbox_role,
-            points.sandbox(SOCKET),
-            request.sandbox_limits,
-            ["--ro-bind", str(io), "/io"],
-            (user + 1, user + 1, [user]),
-        )
-        return {"environment": environment, "sandbox": sandbox}
+        commands: dict[Role, Command] = {"environment": environment}
+        if points.sandbox_role is not None and request.sandbox_limits is not None:
+            commands["sandbox"] = self._command(
+                points.sandbox_role,
+                points.sandbox(SOCKET),
+                request.sandbox_limits,
+                ["--ro-bind", str(io), "/io"],
+                (user + 1, user + 1, [user]),
+            )
+        return commands
 
     def _command(
         self, role: str, arguments: list[str], limits: Limits, binds: list[str], user: tuple[int, int, list[int]]

@@ -139,16 +139,19 @@ class ChildPair:
 
     def __post_init__(self) -> None:
         self.environment: Channel = self.children["environment"].channel
-        self.sandbox: Channel = self.children["sandbox"].channel
+        sandbox = self.children.get("sandbox")
+        self.sandbox: Channel | None = None if sandbox is None else sandbox.channel
 
     def alive(self) -> bool:
         return not self._closed and all(child.alive() for child in self.children.values())
 
     def exit(self, role: Role, timeout: float) -> Exit | None:
-        return self.children[role].exit(timeout)
+        child = self.children.get(role)
+        return None if child is None else child.exit(timeout)
 
     def kill(self, role: Role) -> None:
-        self.children[role].kill()
+        if (child := self.children.get(role)) is not None:
+            child.kill()
 
     def close(self) -> None:
         with self._closing:

@@ -53,7 +53,8 @@ class DockerPair:
         self._closing = threading.Lock()
         self._closed = False
         self.environment: Channel = containers["environment"].channel
-        self.sandbox: Channel = containers["sandbox"].channel
+        sandbox = containers.get("sandbox")
+        self.sandbox: Channel | None = None if sandbox is None else sandbox.channel
         self.images = images
         self.expires = expires
         self.environment_hello: dict[str, Any] = {}
@@ -64,10 +65,12 @@ class DockerPair:
         return not self._closed and all(container.alive() for container in self._containers.values())
 
     def exit(self, role: Role, timeout: float) -> Exit | None:
-        return self._containers[role].exit(timeout)
+        container = self._containers.get(role)
+        return None if container is None else container.exit(timeout)
 
     def kill(self, role: Role) -> None:
-        self._containers[role].kill()
+        if (container := self._containers.get(role)) is not None:
+            container.kill()
 
     def close(self) -> None:
         with self._closing:
@@ -104,7 +107,7 @@ class DockerRuntime:
             self._images[role] = self._image(role)
         if request.gpus:
             self._probe_gpu(self._images[points.environment_role].id)
-        return self._images[points.environment_role], self._images[points.sandbox_role]
+        return tuple(self._images[role] for role in points.images)
 
     def pin(self, wanted: Mapping[str, str]) -> list[str]:
         """Start pairs from the images with these canonical contents (by role) instead of those of this checkout.
@@ -157,8 +160,7 @@ class DockerRuntime:
             self._owner.release()  # not reached when the Engine is gone: the next start finds what is left
 
     def _missing(self, request: PairRequest) -> list[str]:
-        points = entry_points(request)
-        return [role for role in (points.environment_role, points.sandbox_role) if role not in self._images]
+        return [role for role in entry_points(request).images if role not in self._images]
 
     def _lose(self, error: EngineGone) -> None:
         """The Engine hangs: end every wait for it."""
@@ -182,15 +184,16 @@ class DockerRuntime:
         try:
             with calling("creating a volume"):
                 self._api.create_volume(name=volume, driver_opts=hardening.volume_options(), labels=labels)
+            roles = ROLES[: len(points.images)]
             # Leaving the block waits for both: nothing may still be starting while its pair is removed.
-            with ThreadPoolExecutor(len(ROLES)) as both:
+            with ThreadPoolExecutor(len(roles)) as both:
                 launches = [
                     both.submit(self._launch, role, request, points, volume, labels, deadman_s, containers)
-                    for role in ROLES
+                    for role in roles
                 ]
             for launch in launches:
                 launch.result()
-            images = self._images[points.environment_role], self._images[points.sandbox_role]
+            images = tuple(self._images[role] for role in points.images)
             pair = DockerPair(containers, images, began + deadman_s, discard)
             pair.environment_hello, pair.sandbox_hello = await_hello(pair)
         except docker.errors.APIError as error:
@@ -213,12 +216,14 @@ class DockerRuntime:
         containers: dict[Role, Container],
     ) -> None:
         environment = role == "environment"
+        image = points.images[ROLES.index(role)]
         limits = request.environment_limits if environment else request.sandbox_limits
+        assert limits is not None
         arguments = points.environment(hardening.SOCKET) if environment else points.sandbox(hardening.SOCKET)
         settings = hardening.host_config(role, limits, volume, self._cpus, request.gpus and environment)
         with calling("creating a container"):
             created = self._api.create_container(
-                self._images[points.environment_role if environment else points.sandbox_role].id,
+                self._images[image].id,
                 hardening.command(arguments, deadman_s),
                 user=hardening.identity(role)["user"],
                 hostname=role,

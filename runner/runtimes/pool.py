@@ -97,10 +97,12 @@ def _key(request: PairRequest) -> PairRequest:
     def timeless(limits: Limits) -> Limits:
         return replace(limits, wall_s=0.0)
 
+    sandbox = request.sandbox_limits
+
     return replace(
         request,
         environment_limits=timeless(request.environment_limits),
-        sandbox_limits=timeless(request.sandbox_limits),
+        sandbox_limits=None if sandbox is None else timeless(sandbox),
     )
 
 

@@ -22,8 +22,7 @@ class ProcessLauncher:
 
     def prepare(self, request: PairRequest) -> tuple[ImageIdentity, ...]:
         refuse_gpus("process", request)
-        points = entry_points(request)
-        return view.identity("process", points.environment_role), view.identity("process", points.sandbox_role)
+        return tuple(view.identity("process", role) for role in entry_points(request).images)
 
     def commands(self, request: PairRequest, io: Path) -> dict[Role, Command]:
         points, socket = entry_points(request), str(io / "s")
@@ -35,7 +34,7 @@ class ProcessLauncher:
             "OPENBLAS_NUM_THREADS": "1",
         }
         python = sys.executable
-        return {
-            "environment": Command([python, *points.environment(socket)], variables, io),
-            "sandbox": Command([python, *points.sandbox(socket)], variables, io),
-        }
+        commands: dict[Role, Command] = {"environment": Command([python, *points.environment(socket)], variables, io)}
+        if points.sandbox_role is not None:
+            commands["sandbox"] = Command([python, *points.sandbox(socket)], variables, io)
+        return commands
