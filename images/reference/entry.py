@@ -11,6 +11,9 @@ from images.client.results import Terminal
 # Family (first part of the environment's id) to the module that solves it: ``solve(client, report) -> Terminal``.
 FAMILIES = {
     "marble": "images.mujoco.launcher.reference.agent",
+    "hanoi_panda": "images.mujoco.hanoi.reference.agent",
+    "hanoi_sharpa": "images.mujoco.hanoi.reference.agent",
+    "hanoi_floating": "images.mujoco.hanoi.reference.agent",
 }
 
 

@@ -1,0 +1,2 @@
+"""The bench that families share: episodes in this process, and certificates of the reference agent. Not part of any
+image."""
