@@ -122,4 +122,5 @@ class FloatingSharpa:
                 for a in AXES
             ],
             "hand": hand.parameters(),
+            "start": self.rest().tolist(),
         }

@@ -64,7 +64,7 @@ class Fr3Sharpa:
     def parameters(self) -> dict[str, Any]:
         return {
             **fr3.parameters(),
-            "home": list(HOME),
             "palm": {"position": [0.0, 0.0, ADAPTER], "quaternion": list(PALM_TURN), "frame": "flange from palm"},
             "hand": hand.parameters(),
+            "start": self.rest().tolist(),
         }
