@@ -69,7 +69,7 @@ class Hand:
             missing = np.concatenate([goal - tips[finger][0] for finger, goal in targets.items()])
             error = float(np.abs(missing).max())
             jacobian = np.vstack([tips[finger][1] for finger in targets])
-            drift = 0.05 * (rest - q)
+            drift = 0.3 * (rest - q)
             if error < 1e-6 and not drift.any():
                 break
             gram = jacobian @ jacobian.T + 1e-6 * np.eye(len(missing))

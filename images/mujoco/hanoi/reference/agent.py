@@ -22,6 +22,8 @@ WAIT_S = 2.0  # s after the last move: the arrangement must stand for a while
 BATCH = 30  # actions in one call
 TOOLS = {
     "panda": ("images.mujoco.hanoi.reference.panda_tool", "PandaTool"),
+    "fr3-sharpa": ("images.mujoco.hanoi.reference.hands", "HandOnArm"),
+    "floating-sharpa": ("images.mujoco.hanoi.reference.hands", "FloatingHand"),
 }
 """Robot to its tool, which is built from ``describe``."""
 
