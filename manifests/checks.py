@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from manifests.errors import ManifestError, nearest
 from manifests.load import CATALOGS
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+
     from manifests.load import Manifests
-    from manifests.models import Catalog, Factor, LauncherParameters
+    from manifests.models import Catalog, Factor
 
 
 def check(manifests: Manifests) -> None:
@@ -137,17 +139,19 @@ def _engines(manifests: Manifests) -> None:
         for family, cases in spec.families.items():
             path = f"engines.{name}.families.{family}"
             _known("engines", path, family, manifests.families, "family")
-            known = {entry.case for entry in manifests.environments.values() if entry.family == family}
+            own = [entry for entry in manifests.environments.values() if entry.family == family]
+            several = len({entry.embodiment for entry in own}) > 1
+            known = {f"{entry.embodiment}/{entry.case}" if several else entry.case for entry in own}
             for position, case in enumerate(cases):
                 _known("engines", f"{path}[{position}]", case, known, "case")
 
 
 def _conditions(manifests: Manifests) -> None:
-    rules, stored = manifests.conditions, manifests.launcher_conditions.environments
+    rules = manifests.conditions
     _same_keys("conditions", "families", rules.families, manifests.families)
     for family, rule in rules.families.items():
         for name, factor in rule.factors.items():
-            if family != "launcher" and factor.values is not None and len(factor.values) != rules.count:
+            if family not in manifests.explicit and factor.values is not None and len(factor.values) != rules.count:
                 _fail("conditions", f"families.{family}.factors.{name}.values", f"give {rules.count} values")
         if rule.seeds is not None:
             _known("conditions", f"families.{family}.seeds", rule.seeds, manifests.seed_lists, "seed list")
@@ -156,28 +160,35 @@ def _conditions(manifests: Manifests) -> None:
                 _fail(
                     "seed_lists", f"{rule.seeds}.seeds", f"{have} seeds, {want} conditions of {family} are prescribed"
                 )
-    launcher = [entry.id for entry in manifests.environments.values() if entry.family == "launcher"]
-    _same_keys("launcher_conditions", "environments", stored, launcher)
-    factors = rules.families["launcher"].factors
+    for family, explicit in manifests.explicit.items():
+        _explicit(manifests, family, explicit.environments)
+
+
+def _explicit(manifests: Manifests, family: str, stored: Mapping[str, Sequence[BaseModel]]) -> None:
+    """The stored conditions of a family: all its environments, as many as prescribed, every value within its factor."""
+    rules, file = manifests.conditions, f"{family}_conditions"
+    _same_keys(file, "environments", stored, [e.id for e in manifests.environments.values() if e.family == family])
+    factors = rules.families[family].factors
     for environment_id, conditions in stored.items():
         path = f"environments.{environment_id}"
         if len(conditions) != rules.count:
-            _fail("launcher_conditions", path, f"{len(conditions)} conditions, {rules.count} are prescribed")
+            _fail(file, path, f"{len(conditions)} conditions, {rules.count} are prescribed")
         for index, parameters in enumerate(conditions):
-            _launcher_parameters(f"{path}[{index}]", parameters, factors)
-        stiffness = tuple(parameters.stiffness for parameters in conditions)
-        if stiffness != factors["stiffness"].values:
-            _fail("launcher_conditions", path, f"stiffness {list(stiffness)} is not the prescribed order")
+            values = parameters.model_dump()
+            _same_keys("conditions", f"families.{family}.factors", factors, values)
+            _within(file, f"{path}[{index}]", values, factors)
+        for name, factor in factors.items():
+            found = tuple(getattr(parameters, name) for parameters in conditions)
+            if factor.values is not None and not isinstance(factor.values[0], str) and found != factor.values:
+                _fail(file, path, f"{name} {list(found)} is not the prescribed order")
 
 
-def _launcher_parameters(path: str, parameters: LauncherParameters, factors: dict[str, Factor]) -> None:
-    values = parameters.model_dump()
-    _same_keys("conditions", "families.launcher.factors", factors, values)
+def _within(file: str, path: str, values: dict[str, Any], factors: dict[str, Factor]) -> None:
     for name, factor in factors.items():
         for value in values[name] if isinstance(values[name], tuple) else (values[name],):
             if factor.values is not None:
                 if value not in factor.values:
-                    _fail("launcher_conditions", f"{path}.{name}", f"{value!r} is not one of {list(factor.values)}")
+                    _fail(file, f"{path}.{name}", f"{value!r} is not one of {list(factor.values)}")
             elif factor.low is None or factor.high is None or not factor.low <= value <= factor.high:
                 limits = f"{factor.low} to {factor.high} {factor.unit}"
-                _fail("launcher_conditions", f"{path}.{name}", f"{value!r} is outside {limits}")
+                _fail(file, f"{path}.{name}", f"{value!r} is outside {limits}")

@@ -1,4 +1,4 @@
-"""Writes ``launcher_conditions.json``: ``python -m manifests.generate``.
+"""Writes ``launcher_conditions.json`` and ``hanoi_conditions.json``: ``python -m manifests.generate``.
 
 Every value follows from the environment's identifier, the condition and the factor alone (SHA-256), so that nobody
 chose it and any language can recompute it; a run uses the stored file and draws nothing. The rule is in
@@ -16,7 +16,7 @@ from manifests.load import FOLDER, read_file
 if TYPE_CHECKING:
     from manifests.models import Factor
 
-FILE = "launcher_conditions.json"
+FAMILIES = ("launcher", "hanoi")
 BASE_SEED = 0
 
 
@@ -35,7 +35,7 @@ def drawn(factor: Factor, *key: object) -> float:
     return round(factor.low + int(uniform(*key) * (steps + 1)) * factor.step, 6) + 0.0  # no -0.0
 
 
-def listed(name: str, factor: Factor, number: int, condition: int) -> float | str:
+def listed(name: str, factor: Factor, number: int, condition: int) -> int | float | str:
     """Numbers are listed in the order of the conditions; names rotate with the case number, so that a background does
     not always come with the same stiffness."""
     assert factor.values is not None
@@ -60,15 +60,20 @@ def conditions(factors: dict[str, Factor], environment_id: str, number: int, cou
     return result
 
 
-def text() -> str:
-    """The whole file, one condition a line."""
+def file(family: str) -> str:
+    """Name of the file with a family's conditions."""
+    return f"{family}_conditions.json"
+
+
+def text(family: str) -> str:
+    """The whole file of a family, one condition a line."""
     rules: Any = read_file(FOLDER, "conditions")
     catalog: Any = read_file(FOLDER, "catalog")
     blocks = []
     for entry in catalog.environments:
-        if entry.family == "launcher":
-            number = int(entry.case.removeprefix("A"))
-            rows = conditions(rules.families["launcher"].factors, entry.id, number, rules.count)
+        if entry.family == family:
+            number = int(entry.case.lstrip("AH"))
+            rows = conditions(rules.families[family].factors, entry.id, number, rules.count)
             lines = ",\n".join(f"      {json.dumps(row)}" for row in rows)
             blocks.append(f"    {json.dumps(entry.id)}: [\n{lines}\n    ]")
     body = ",\n".join(blocks)
@@ -76,4 +81,5 @@ def text() -> str:
 
 
 if __name__ == "__main__":
-    (FOLDER / FILE).write_text(text(), encoding="utf-8")
+    for name in FAMILIES:
+        (FOLDER / file(name)).write_text(text(name), encoding="utf-8")

@@ -40,6 +40,7 @@ FILES = {
     "engines": ("policy", "Engines"),
     "conditions": ("models", "ConditionRules"),
     "launcher_conditions": ("models", "LauncherConditions"),
+    "hanoi_conditions": ("models", "HanoiConditions"),
     "seed_lists": ("models", "SeedLists"),
 }
 CATALOGS = ("catalog", "kidgym_catalog")
@@ -64,6 +65,7 @@ class Manifests:
     sandboxes: dict[str, policy.SandboxImage]
     conditions: models.ConditionRules
     launcher_conditions: models.LauncherConditions
+    hanoi_conditions: models.HanoiConditions
     seed_lists: dict[str, models.SeedList]
     environments: dict[str, models.EnvironmentEntry]
 
@@ -71,6 +73,11 @@ class Manifests:
     def catalog(self) -> models.Catalog:
         """The 410 environments of Embodied Playground."""
         return self.catalogs["ep"]
+
+    @property
+    def explicit(self) -> dict[str, models.LauncherConditions | models.HanoiConditions]:
+        """The stored conditions by family; each has a file of its own, ``FAMILY_conditions.json``."""
+        return {"launcher": self.launcher_conditions, "hanoi": self.hanoi_conditions}
 
     @property
     def families(self) -> tuple[str, ...]:
@@ -99,6 +106,7 @@ def load(folder: Path = FOLDER) -> Manifests:
         sandboxes=read["engines"].sandboxes,
         conditions=read["conditions"],
         launcher_conditions=read["launcher_conditions"],
+        hanoi_conditions=read["hanoi_conditions"],
         seed_lists=read["seed_lists"].root,
         environments={entry.id: entry for catalog in catalogs for entry in catalog.environments},
     )

@@ -128,8 +128,10 @@ def why_not(manifests: Manifests, environment_id: str, engine: str) -> str | Non
         return spec.reason
     if not spec.families.get(entry.family):
         return f"{engine} has no {entry.family} environments yet"
-    if entry.case not in spec.families[entry.family]:
-        return f"{engine} has no {entry.family} case {entry.case} yet"
+    listed = spec.families[entry.family]
+    case = f"{entry.embodiment}/{entry.case}" if "/" in listed[0] else entry.case
+    if case not in listed:
+        return f"{engine} has no {entry.family} case {case} yet"
     if not manifests.conditions.families[entry.family].generated:
         return f"the conditions of {entry.family} are not generated yet"
     return None
@@ -162,7 +164,7 @@ def conditions(manifests: Manifests, environment_id: str, base_seed: int = 0) ->
     rule = condition_rule(manifests, environment_id)
     if not rule.generated:
         raise ManifestError(f"environment {entry.id!r}: the conditions of family {entry.family} are not generated yet")
-    stored = manifests.launcher_conditions
+    stored = manifests.explicit.get(entry.family, manifests.launcher_conditions)
     if base_seed != stored.base_seed:
         raise ManifestError(f"base seed {base_seed}: no conditions are stored for it; use {stored.base_seed}")
     if rule.seeds is not None:

@@ -175,7 +175,7 @@ class BudgetTable(Strict):
     families: dict[str, FamilyBudget]
 
 
-# conditions.json, launcher_conditions.json, seed_lists.json
+# conditions.json, launcher_conditions.json, hanoi_conditions.json, seed_lists.json
 
 
 class Factor(Strict):
@@ -185,7 +185,7 @@ class Factor(Strict):
     unit: Name
     text: Name
     public: bool
-    values: tuple[float, ...] | tuple[str, ...] | None = None
+    values: tuple[int, ...] | tuple[float, ...] | tuple[str, ...] | None = None
     low: float | None = None
     high: float | None = None
     step: PositiveFloat | None = None
@@ -236,6 +236,29 @@ class LauncherConditions(Strict):
 
     base_seed: int
     environments: dict[str, tuple[LauncherParameters, ...]]
+
+
+Five = tuple[float, float, float, float, float]
+
+
+class HanoiParameters(Strict):
+    """Parameters of one Hanoi condition; units in ``docs/conditions.md`` (m, degrees, factors). Lists of five are per
+    ring, the largest first."""
+
+    reset_seed: int
+    board_offset: tuple[float, float]
+    board_yaw: float
+    ring_azimuths: Five
+    mass_factors: Five
+    friction_factor: PositiveFloat
+    lighting: PositiveFloat
+
+
+class HanoiConditions(Strict):
+    """Explicit Hanoi conditions 0 to 3 by environment, for one base seed."""
+
+    base_seed: int
+    environments: dict[str, tuple[HanoiParameters, ...]]
 
 
 Seed = Annotated[int, Field(ge=0, lt=1 << 53)]  # every language can hold it

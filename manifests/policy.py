@@ -162,7 +162,8 @@ class ContainerLimits(Strict):
 
 class Engine(Strict):
     """``role`` is the image, ``module`` what ``images.gateway --engine`` takes; without a module there is a ``reason``.
-    ``families`` lists the cases implemented now; an empty list: meant for this engine, nothing implemented yet.
+    ``families`` lists the cases implemented now, as ``embodiment/case`` where a family has several embodiments; an
+    empty list: meant for this engine, nothing implemented yet.
     ``evaluator`` numbers what its evaluators decide: whoever changes a verdict raises it, and scores of verdicts of an
     older one are shown as stale."""
 
@@ -182,6 +183,9 @@ class Engine(Strict):
             raise ValueError("give a module, or a reason why there is none, and not both")
         if self.module is None and any(self.families.values()):
             raise ValueError("an engine without a module has no implemented cases")
+        for family, cases in self.families.items():
+            if len({"/" in case for case in cases}) > 1:
+                raise ValueError(f"{family}: name every case with its embodiment, or none")
         return self
 
 

@@ -278,13 +278,28 @@ def test_a_background_does_not_always_come_with_the_same_stiffness(manifests: Ma
     assert len(pairs) == 16
 
 
-def test_stored_launcher_conditions_follow_from_their_names_alone() -> None:
-    assert (FOLDER / generate.FILE).read_text(encoding="utf-8") == generate.text()
+@pytest.mark.parametrize("family", generate.FAMILIES)
+def test_stored_conditions_follow_from_their_names_alone(family: str) -> None:
+    assert (FOLDER / generate.file(family)).read_text(encoding="utf-8") == generate.text(family)
+
+
+def test_hanoi_conditions_are_four_consecutive_reset_seeds_with_bounded_perturbations(manifests: Manifests) -> None:
+    stored = manifests.hanoi_conditions.environments
+    assert len(stored) == 120
+    for conditions in stored.values():
+        assert [row.reset_seed for row in conditions] == [0, 1, 2, 3]
+        assert len({row.board_offset for row in conditions}) > 1
+        for row in conditions:
+            assert max(map(abs, row.board_offset)) <= 0.012
+            assert abs(row.board_yaw) <= 3
+            assert max(map(abs, row.ring_azimuths)) <= 12
+            assert all(0.8 <= factor <= 1.2 for factor in (*row.mass_factors, row.friction_factor))
+            assert 0.85 <= row.lighting <= 1.15
 
 
 def test_other_families_state_their_rule_without_explicit_conditions(manifests: Manifests) -> None:
     rules = manifests.conditions.families
-    assert [name for name in manifests.catalog.counts if rules[name].generated] == ["launcher"]
+    assert [name for name in manifests.catalog.counts if rules[name].generated] == ["launcher", "hanoi"]
     for family in ("rubiks_cube", "kongming_lock", "maniskill_long", "maniskill_geometry", "maniskill_dynamics"):
         assert rules[family].factors["lighting"].values == (0.85, 0.95, 1.05, 1.15)
 

@@ -101,7 +101,7 @@ def test_the_native_profile_names_the_simulator_of_the_text() -> None:
 
 def test_what_is_not_implemented_has_a_reason() -> None:
     assert lookup.why_not(M, CASES[0], "mujoco") is None
-    assert lookup.why_not(M, "hanoi_panda/panda/H01", "mujoco") == "mujoco has no hanoi environments yet"
+    assert lookup.why_not(M, "pocket_cube/aloha/C01", "mujoco") == "mujoco has no pocket_cube environments yet"
     assert lookup.why_not(M, "hanoi_panda/panda/H01", "isaaclab") == "the isaaclab image does not exist yet"
     authored = set(M.engines["mujoco"].families["launcher"])
     absent = next(e for e in M.catalog.environments if e.family == "launcher" and e.case not in authored)
@@ -123,8 +123,8 @@ def test_the_agent_is_told_the_stiffness_and_nothing_else_of_a_launcher_conditio
 
 
 def test_conditions_that_are_not_stored_are_an_error() -> None:
-    with pytest.raises(ManifestError, match="conditions of family hanoi are not generated yet"):
-        lookup.conditions(M, "hanoi_panda/panda/H01")
+    with pytest.raises(ManifestError, match="conditions of family pocket_cube are not generated yet"):
+        lookup.conditions(M, "pocket_cube/aloha/C01")
     with pytest.raises(ManifestError, match="base seed 3: no conditions are stored for it; use 0"):
         lookup.conditions(M, CASES[0], base_seed=3)
 
