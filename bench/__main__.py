@@ -23,6 +23,7 @@ BENCHES = (
     "agents",
     "submission",
     "leaderboard",
+    "launcher",
     "kidgym",
 )
 

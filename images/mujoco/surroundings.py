@@ -74,7 +74,7 @@ def visual(background: Background, intensity: float = 1.0) -> str:
     multiplied by ``intensity``."""
     ambient, head = _scaled(background.ambient, intensity), _scaled(".25 .25 .25", intensity)
     return (
-        '<global offwidth="1024" offheight="1024" fovy="45"/><quality shadowsize="2048" offsamples="0"/>'
+        '<global offwidth="1024" offheight="1024" fovy="45"/><quality shadowsize="1024" offsamples="0"/>'
         f'<headlight ambient="{ambient}" diffuse="{head}" specular=".1 .1 .1"/>'
         '<map znear=".02" zfar="8" shadowclip=".9"/>'
     )
