@@ -8,11 +8,12 @@ import numpy as np
 
 from images.client.results import Description
 from images.mujoco.hanoi.reference.tool import Tool, downward
-from images.reference.motion import Arm, Program
+from images.reference.motion import TICK, Arm, Program
 from images.reference.panda import PandaArm
 
 Array = np.ndarray
 ROOM = 0.011  # m between a pad and the handle before it closes: fingers that open wider would meet the ring
+CLOSING_S = 0.3
 SPEED_SHARE = 0.9  # of the rated joint speeds
 
 
@@ -46,7 +47,12 @@ class PandaTool(Arm, Tool):
         yield from self.hold(0.3, self._wide)
 
     def close(self) -> Program:
-        yield from self.hold(0.4, self._squeeze)
+        """Gently: pads that snap shut strike deep."""
+        wide, count = self.grip, self.steps(CLOSING_S)
+        for i in range(1, count + 1):
+            self.grip = wide + (self._squeeze - wide) * i / count
+            yield TICK
+        yield from self.hold(0.2)
 
     def over(self, azimuth: float) -> Array:
         """A gripper fits either way round."""
