@@ -21,14 +21,16 @@ help: ## show this text
 	@echo 'make evaluate takes'
 	@echo '  MODEL=       a baseline (reference, random, noop) or a litellm model name; without it the baselines are listed'
 	@echo '  AGENT=       how a model acts; a baseline is its own agent'
-	@echo '  BOARD=       ep                       (Embodied Playground)'
-	@echo '  SUBSET=      ep-launch                the 34 Launch tasks of EP-100; smoke: three scenes; full: all 410'
+	@echo '  BOARD=       ep                       (Embodied Playground) or kidgym (grid tasks that show pictures)'
+	@echo '  SUBSET=      ep-launch, kidgym        the 34 Launch tasks of EP-100; smoke: three scenes; full: all 410; kidgym-quick'
+	@echo '  SETTING=     zero-shot                or cot, icl: how a model is prompted on kidgym'
 	@echo '  TASKS=       all of the subset        comma-separated ids or globs; shows its own rates, never a headline'
-	@echo '  PROTOCOL=    pass2                    or single'
+	@echo '  PROTOCOL=    pass2, pass1 on kidgym   or single'
 	@echo '  PROFILE=     embedded                 or native: which simulator runs each family'
 	@echo '  LEVEL=       L0 for models            access level L0 to L3; a baseline has its own'
 	@echo '  GRANTS=      none                     comma-separated tool grants'
 	@echo '  SEED=        0                        base seed; 0 is the only one with stored conditions'
+	@echo '  SEEDS=       the public list          a file with a private seed list, on kidgym'
 	@echo '  RUNTIME=     auto                     docker (official), bubblewrap, or process (baselines only)'
 	@echo '  JOBS=        1                        attempts in parallel'
 	@echo '  RUN=         made from the settings   the same name goes on where it stopped'
@@ -61,6 +63,7 @@ evaluate: $(STAMP) $(if $(findstring /,$(MODEL)),$(MODELS)) $(if $(RENDER),$(VID
 	@$(BIN)/assay evaluate \
 	    $${MODEL:+--model "$$MODEL"} $${AGENT:+--agent "$$AGENT"} $${BOARD:+--board "$$BOARD"} \
 	    $${SUBSET:+--subset "$$SUBSET"} $${TASKS:+--tasks "$$TASKS"} $${PROTOCOL:+--protocol "$$PROTOCOL"} \
+	    $${SETTING:+--setting "$$SETTING"} $${SEEDS:+--seeds "$$SEEDS"} \
 	    $${PROFILE:+--profile "$$PROFILE"} $${LEVEL:+--level "$$LEVEL"} $${GRANTS:+--grants "$$GRANTS"} \
 	    $${SEED:+--seed "$$SEED"} $${RUNTIME:+--runtime "$$RUNTIME"} $${JOBS:+--jobs "$$JOBS"} $${RUN:+--run "$$RUN"} \
 	    $${TEMPERATURE:+--temperature "$$TEMPERATURE"} $${EFFORT:+--effort "$$EFFORT"} \
@@ -98,8 +101,8 @@ test-slow: $(STAMP) ## the long sweeps
 bench: $(BENCH) ## measure speed and size, each beside a raw baseline of the same run
 	@$(BIN)/python -m bench
 
-certify: $(STAMP) ## play the launcher's certificates again and compare digests (TASKS=A007,A02*, JOBS=2)
-	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m images.mujoco.launcher.workshop.certify $${TASKS:+--tasks "$$TASKS"} $${JOBS:+--jobs "$$JOBS"}
+certify: $(STAMP) ## play the certificates of all families again and compare digests (TASKS=A007,panda/H0*, JOBS=2)
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m images.mujoco.workshop.certify $${TASKS:+--tasks "$$TASKS"} $${JOBS:+--jobs "$$JOBS"}
 
 atlas: $(STAMP) ## measure launcher scenes that changed, and write docs/launcher-atlas.md and docs/launcher.png
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m images.mujoco.launcher.workshop.measure $${TASKS:+--tasks "$$TASKS"} $${JOBS:+--jobs "$$JOBS"}

@@ -1,0 +1,1 @@
+"""The bench of the Hanoi boards. Not part of any image."""

@@ -1,0 +1,182 @@
+"""Certificates: recorded successes of the reference agents, made by the robots through the public operations.
+
+``python -m images.mujoco.workshop.certify`` plays every certified episode of every family again and compares the
+digests of its actions and of its final state; ``--record`` plays the conditions of the chosen tasks and stores what
+comes of it. The reference agents draw no random numbers, so that they are the compact form of their actions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import json
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from images.mujoco.workshop.episode import Episode
+from images.reference import solve
+
+CONDITIONS = (0, 1, 2, 3)
+COMPARED = ("parameters", "outcome", "actions", "action_digest", "final_digest")
+UNSTORED = ("report", "cpu_s", "did")
+FAMILIES = ("images.mujoco.launcher.workshop.certify", "images.mujoco.hanoi.workshop.certify")
+"""Modules whose ``FAMILY`` says what there is to certify."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """What certificates need to know of a family. ``tasks`` lists its names, ``folder`` holds one file for each;
+    ``episode`` starts one at a condition; ``condition`` gives its parameters; ``details`` says what a certificate keeps
+    besides, and ``did`` the same in a few words."""
+
+    folder: Path
+    tasks: Callable[[], list[str]]
+    condition: Callable[[str, int], dict[str, Any]]
+    episode: Callable[[str, int], Episode]
+    details: Callable[[Any], dict[str, Any]]
+    did: Callable[[dict[str, Any]], str]
+
+    def path(self, task: str) -> Path:
+        """The file with a task's certificates."""
+        return self.folder / f"{task}.json"
+
+    def stored(self, task: str) -> list[dict[str, Any]]:
+        """The episodes on file of a task, one for each condition that was played."""
+        path = self.path(task)
+        return list(json.loads(path.read_text(encoding="utf-8"))["episodes"]) if path.is_file() else []
+
+    def certified(self, task: str) -> bool:
+        """Whether there is a success in every condition."""
+        return {episode["condition"] for episode in self.stored(task) if episode["success"]} == set(CONDITIONS)
+
+    def play(self, task: str, index: int) -> dict[str, Any]:
+        """One episode of the reference agent, as its certificate says it; ``cpu_s`` and ``report`` beside it."""
+        started = time.process_time()
+        client = self.episode(task, index)
+        lines: list[str] = []
+        terminal = solve(client, lines.append)
+        meter = client.session.meter
+        details = self.details(client.environment)
+        failed = f"{terminal.cause} {terminal.code or ''}: {terminal.text}"
+        return {
+            "condition": index,
+            "parameters": self.condition(task, index),
+            "outcome": terminal.cause if terminal.success else failed,
+            "success": bool(terminal.success),
+            **details,
+            "actions": meter.actions,
+            "simulated_s": round(meter.simulated_s, 2),
+            "action_digest": client.action_digest(),
+            "final_digest": client.environment.digest(),
+            "cpu_s": round(time.process_time() - started, 1),
+            "environment_s": round(client.environment_s, 2),
+            "did": self.did(details),
+            "report": lines,
+        }
+
+    def record(self, task: str, episodes: Iterable[dict[str, Any]]) -> None:
+        """Write a task's file: certificates, and for a condition without one how the episode ended."""
+        kept = [
+            {key: value for key, value in episode.items() if key not in UNSTORED}
+            for episode in sorted(episodes, key=lambda item: item["condition"])
+        ]
+        rows = ",\n  ".join(json.dumps(item) for item in kept)
+        path = self.path(task)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        case = task.rsplit("/", 1)[-1]
+        path.write_text(f'{{\n "case": "{case}",\n "episodes": [\n  {rows}\n ]\n}}\n', encoding="utf-8")
+
+
+def families() -> list[Family]:
+    """Every family that has certificates."""
+    return [import_module(name).FAMILY for name in FAMILIES]
+
+
+def main(chosen: Sequence[Family] | None = None) -> int:
+    """The command; ``chosen`` families, or all."""
+    parser = argparse.ArgumentParser(prog="certify", description=__doc__.split("\n")[0])
+    parser.add_argument("--tasks", default="*", help="comma-separated tasks or globs: A007,A02[56],panda/H*")
+    parser.add_argument("--record", action="store_true", help="play and store instead of comparing")
+    parser.add_argument("--conditions", default="0,1,2,3", help="with --record: which conditions are played again")
+    parser.add_argument("--jobs", type=int, default=1, help="episodes at a time")
+    parser.add_argument("--verbose", action="store_true", help="what the reference agent reports")
+    options = parser.parse_args()
+    known = list(chosen or families())
+    found = [(number, task) for number, family in enumerate(known) for task in _matching(family, options.tasks)]
+    if not found:
+        names = ", ".join(task for family in known for task in family.tasks())
+        print(f"error: --tasks {options.tasks!r} matches nothing; there are: {names}")
+        return 2
+    wanted = [int(part) for part in options.conditions.split(",")]
+    work = [
+        (known[number], task, index)
+        for number, task in found
+        for index in (wanted if options.record else _certified(known[number], task))
+    ]
+    with ProcessPoolExecutor(max_workers=options.jobs) as pool:
+        played = pool.map(partial(_play, verbose=options.verbose), work)
+        return _record(work, played) if options.record else _compare(work, played)
+
+
+def _matching(family: Family, patterns: str) -> list[str]:
+    wanted = [part.strip().removeprefix("marble/dual-panda/") for part in patterns.split(",")]
+    return [task for task in family.tasks() if any(fnmatch.fnmatch(task, pattern) for pattern in wanted)]
+
+
+def _certified(family: Family, task: str) -> list[int]:
+    return [episode["condition"] for episode in family.stored(task) if episode["success"]]
+
+
+Work = tuple[Family, str, int]
+
+
+def _play(item: Work, verbose: bool) -> dict[str, Any]:
+    family, task, index = item
+    episode = family.play(task, index)
+    if verbose:
+        print("\n".join(f"  {line}" for line in episode["report"]), flush=True)
+    return episode
+
+
+def _tell(task: str, episode: dict[str, Any], text: str) -> None:
+    pace = episode["simulated_s"] / max(episode["environment_s"], 1e-3)
+    print(
+        f"{task} condition {episode['condition']}: {text}; {episode['did']}, "
+        f"{episode['simulated_s']:.1f} s simulated, environment {pace:.0f}x, {episode['cpu_s']:.1f} s CPU",
+        flush=True,
+    )
+
+
+def _record(work: list[Work], played: Iterable[dict[str, Any]]) -> int:
+    failed = 0
+    for (family, task, _), episode in zip(work, played, strict=True):
+        failed += not episode["success"]
+        _tell(task, episode, episode["outcome"])
+        others = [e for e in family.stored(task) if e["condition"] != episode["condition"]]
+        family.record(task, [*others, episode])
+    print(f"{len(work) - failed} of {len(work)} episodes succeed")
+    return int(failed > 0)
+
+
+def _compare(work: list[Work], played: Iterable[dict[str, Any]]) -> int:
+    """The same digests, or at least success: on another machine the last bits of the robots' paths may differ."""
+    failed = differing = 0
+    for (family, task, index), episode in zip(work, played, strict=True):
+        certificate = next(item for item in family.stored(task) if item["condition"] == index)
+        fields = [name for name in COMPARED if certificate[name] != episode[name]]
+        failed += not episode["success"]
+        differing += bool(fields)
+        _tell(task, episode, f"differs in {', '.join(fields)}: {episode['outcome']}" if fields else "the same")
+    print(f"{len(work)} certificates: {len(work) - differing} the same, {failed} without success")
+    return int(failed > 0 or differing > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
