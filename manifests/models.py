@@ -6,6 +6,8 @@ rules between files are in ``manifests/checks.py``.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, RootModel, model_validator
@@ -281,6 +283,12 @@ class SeedList(Strict):
         if self.example in self.seeds:
             raise ValueError(f"seeds: {self.example} is the seed of the worked example")
         return self
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over what episodes follow from: by it a run records its list."""
+        drawn = {"example": self.example, "seeds": list(self.seeds)}
+        return hashlib.sha256(json.dumps(drawn, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 class SeedLists(RootModel[dict[str, SeedList]]):

@@ -11,10 +11,10 @@ from typing import Protocol
 from manifests.load import Manifests
 from manifests.records import AttemptRecord, ImageIdentity
 from runner.agents.base import Agent
-from runner.attempt import AttemptView, Services, run_attempt
+from runner.attempt import AttemptView, Services, check_space, run_attempt
 from runner.errors import AssayError, BadInput, RunStopped
 from runner.halt import Halt
-from runner.plan import Planned, budget_labels, versions
+from runner.plan import Planned, budget_labels, run_versions
 from runner.recover import close_interrupted
 from runner.runtimes.base import EngineGone, Runtime
 from runner.schedule import Schedule, Taken
@@ -25,6 +25,7 @@ from runner.store.leases import RENEW_S, Owner
 from runner.store.scored import scored_attempt
 from runner.store.store import Run, Store
 from runner.submission.received import received
+from runner.words import count
 from scoring.rules import Rules
 
 AUTO = "auto"  # the choice of a runtime that leaves it to what works here
@@ -77,7 +78,7 @@ class Evaluation:
         """Run everything that is due. Raises RunStopped or StoreError when it cannot go on; what is recorded stays."""
         if not any(item.reason is None for item in self.planned):
             raise BadInput(
-                f"subset {self.choices.subset}: none of its {len(self.planned)} environments can run here "
+                f"subset {self.choices.subset}: none of its {count(len(self.planned), 'environment')} can run here "
                 f"({self.planned[0].environment_id}: {self.planned[0].reason})"
             )
         with ExitStack() as stack:
@@ -98,6 +99,7 @@ class Evaluation:
                     for line in self.clean(str(run.settings["runtime"])):
                         self.observer.say(line)
                     return run
+            check_space(self.store)
             runtime = self.make_runtime()
             stack.callback(runtime.close)
             run = self._run(run, runtime)
@@ -143,7 +145,7 @@ class Evaluation:
             budgets=budget_labels(self.manifests, self.planned),
             runtime=runtime,
             images=images,
-            versions=versions(self.manifests, (item.engine for item in self.planned)),
+            versions=run_versions(self.planned),
         )
 
     def _typed(self, settings: dict[str, object]) -> dict[str, object]:

@@ -8,9 +8,20 @@ from importlib.metadata import version
 
 from images.client.wire import PROTOCOL
 from manifests.load import Manifests
-from manifests.lookup import Condition, budget, condition_rule, conditions, engine_name, named, select, why_not
+from manifests.lookup import (
+    Condition,
+    budget,
+    condition_count,
+    condition_rule,
+    conditions,
+    engine_name,
+    named,
+    select,
+    why_not,
+)
 from manifests.records import Budgets, GroupSettings
 from runner.agents.base import AgentInfo
+from runner.seeds import VERSION
 from runner.settings import Choices
 from runner.store.status import current_versions
 
@@ -58,7 +69,10 @@ def _planned(manifests: Manifests, environment_id: str, choices: Choices, info: 
     engine = engine_name(manifests, environment_id, choices.profile)
     reason = why_not(manifests, environment_id, engine)
     limits = budget(manifests, environment_id)
-    mode = condition_rule(manifests, environment_id).mode
+    rule = condition_rule(manifests, environment_id)
+    mode = str(info.parameters.get("setting", rule.mode))
+    drawn = {} if rule.seeds is None else {VERSION: manifests.seed_lists[rule.seeds].digest}
+    count = condition_count(manifests, environment_id, choices.subset)
     settings = GroupSettings(
         profile=choices.profile,
         engine=engine,
@@ -69,7 +83,7 @@ def _planned(manifests: Manifests, environment_id: str, choices: Choices, info: 
         observation_profile=OBSERVATION_PROFILE,
         budgets=limits,
         protocol=choices.protocol,
-        versions=versions(manifests, (engine,)),
+        versions={**versions(manifests, (engine,)), **drawn},
     )
     return Planned(
         environment_id=environment_id,
@@ -78,7 +92,7 @@ def _planned(manifests: Manifests, environment_id: str, choices: Choices, info: 
         mode=mode,
         budgets=limits,
         settings=settings,
-        conditions=() if reason else conditions(manifests, environment_id, choices.seed),
+        conditions=() if reason else conditions(manifests, environment_id, choices.seed)[:count],
         reason=reason,
     )
 
@@ -117,6 +131,11 @@ def budget_labels(manifests: Manifests, planned: tuple[Planned, ...]) -> dict[st
         level = manifests.environments[item.environment_id].native_level
         labels[f"{item.family} {level}" if by_level else item.family] = item.budgets
     return labels
+
+
+def run_versions(planned: Iterable[Planned]) -> dict[str, str]:
+    """The versions of all groups of a run."""
+    return {name: version for item in planned for name, version in item.settings.versions.items()}
 
 
 def versions(manifests: Manifests, engines: Iterable[str]) -> dict[str, str]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 PROGRAMS = Path(__file__).with_name("programs")
 AFTER_DEADLINE_S = 30.0
 SEED_LINE = "SEED = 0"  # of a program that wants one
+REFERENCE_KIT = "reference-kit"  # the recorded grant of the reference agents
 OUTPUT_LIMIT = 65536  # bytes of stdout and of stderr that are kept
 
 
@@ -64,22 +65,27 @@ def end_of(result: ExecResult) -> AgentEnd:
 
 def reference(request: AgentRequest) -> Program:
     """Works at L3 with the grant ``reference-kit``: its sandbox image holds proxy models of the scenes."""
+    check_reference(request)
+    return _program(request, "L3", grants=(REFERENCE_KIT,), sandbox="reference")
+
+
+def check_reference(request: AgentRequest) -> None:
+    """Raises BadInput for a level or grants that are not the reference agent's."""
     if request.level not in (None, "L3"):
         raise BadInput(f"level {request.level}: the baseline reference works at L3; leave LEVEL out")
-    if request.grants not in (None, ("reference-kit",)):
+    if request.grants not in (None, (REFERENCE_KIT,)):
         raise BadInput(
-            f"grants {','.join(request.grants or ())}: the baseline reference has reference-kit; leave GRANTS out"
+            f"grants {','.join(request.grants or ())}: the baseline reference has {REFERENCE_KIT}; leave GRANTS out"
         )
-    return _program(request, "L3", grants=("reference-kit",), sandbox="reference")
 
 
 def random(request: AgentRequest) -> Program:
     """Uniform joint targets within the limits of ``describe``, a second at a time."""
-    return _program(request, _level(request))
+    return _program(request, level_of(request))
 
 
 def noop(request: AgentRequest) -> Noop:
-    return Noop(_info(request, _level(request), _source_digest()))
+    return Noop(_info(request, level_of(request), _source_digest()))
 
 
 def _program(request: AgentRequest, level: Level, **fields: Any) -> Program:
@@ -100,7 +106,8 @@ def _info(request: AgentRequest, level: Level, digest: str, **fields: Any) -> Ag
     )
 
 
-def _level(request: AgentRequest) -> Level:
+def level_of(request: AgentRequest) -> Level:
+    """The access level of a baseline that uses no tool. Raises BadInput."""
     if request.grants:
         raise BadInput(
             f"grants {','.join(request.grants)}: the baseline {request.model} uses no tool; leave GRANTS out"

@@ -1,8 +1,9 @@
 """The conversation of one attempt with its model, and the transcript from which every request can be read again.
 
 Transcript entries, one JSON object a line: ``message`` (index, message) appends to the messages, ``evicted`` (index,
-what, message) replaces one, ``request`` (turn, messages) was made with the messages as they then were, ``reply`` has
-the provider's answer, ``fault`` what came instead of one. Pictures are named by the artifact that holds them.
+what, message) replaces one, ``forgotten`` (index) drops it and all after it, ``request`` (turn, messages) was made with
+the messages as they then were, ``reply`` has the provider's answer, ``fault`` what came instead of one. Pictures are
+named by the artifact that holds them.
 :func:`requests` folds a transcript back into what the provider was sent.
 """
 
@@ -36,18 +37,41 @@ class Conversation:
         self._stored: set[str] = set()
         self._new_pictures = 0
 
+    @property
+    def size(self) -> int:
+        """Messages of the next request."""
+        return len(self._history.items)
+
+    def forget(self, size: int) -> None:
+        """Go on as if only the first ``size`` messages had been: a task that shows each moment alone."""
+        if self.size > size:
+            del self._history.items[size:]
+            self._context.transcript({"kind": "forgotten", "index": size})
+
     def prompt(self, role: str, text: str) -> None:
         """A message that is never evicted."""
         self._add({"role": role, "content": text}, PROMPT)
 
+    def show(self, message: Message, pictures: list[Picture]) -> None:
+        """A message with pictures that is never evicted."""
+        self._store(pictures)
+        self._add(message, PROMPT, pictures)
+
     def output(self, message: Message, pictures: list[Picture]) -> None:
         """A result for the model; ``message`` names its pictures by their artifacts, which are stored here."""
+        self._store(pictures)
+        self._add(message, "outputs", pictures)
+
+    def say(self, text: str) -> None:
+        """Something in the place of a reply that cannot stand in a request."""
+        self._add({"role": "assistant", "content": text}, "replies")
+
+    def _store(self, pictures: list[Picture]) -> None:
         for picture in pictures:
             if picture.name not in self._stored:
                 self._context.keep(picture.name, picture.data)
                 self._stored.add(picture.name)
         self._new_pictures += len(pictures)
-        self._add(message, "outputs", pictures)
 
     def ask(self) -> Reply:
         """The model's next reply, which is then part of the conversation. Raises ModelFault and CallCancelled."""
@@ -120,6 +144,8 @@ def requests(entries: Iterable[Mapping[str, Any]], folder: Path) -> Iterator[lis
             messages.append(entry["message"])
         elif entry["kind"] == "evicted":
             messages[entry["index"]] = entry["message"]
+        elif entry["kind"] == "forgotten":
+            del messages[entry["index"] :]
         elif entry["kind"] == "request":
             yield [_restored(message, folder) for message in messages]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import cast
@@ -10,6 +11,7 @@ from typing import cast
 from images.client.wire import PROTOCOL
 from manifests.records import Level
 from runner.agents.base import AgentInfo, AttemptContext
+from runner.agents.choice import NEEDS_EYES, ChoiceAgent
 from runner.agents.code import CodeInterface
 from runner.agents.interface import Interface
 from runner.agents.model_agent import MakeInterface, Manner, ModelAgent
@@ -19,10 +21,14 @@ from runner.agents.registry import AgentRequest
 from runner.agents.tools import ToolsInterface
 from runner.errors import BadInput
 from runner.models.base import Model
+from runner.models.library import library
 from runner.store.text import digest
 
 # What an agent's digest covers beside its prompts and policy.
 SOURCES = (
+    "choice",
+    "choice_record",
+    "choice_text",
     "choices",
     "code",
     "conversation",
@@ -30,6 +36,7 @@ SOURCES = (
     "history",
     "interface",
     "model_agent",
+    "options",
     "pictures",
     "policy",
     "prompting",
@@ -69,6 +76,40 @@ def model_agent(
         parameters={**request.parameters.given(), "manner": vars(manner)},
     )
     return ModelAgent(info, model, manner, rules, INTERFACES[name])
+
+
+def choice_agent(request: AgentRequest, model: Model, rules: Policy | None = None) -> ChoiceAgent:
+    """The agent that names lettered options, in the setting of the request. Raises BadInput, also for a model that is
+    known to take no pictures."""
+    rules = rules or policy()
+    if model.sees_pictures is False:
+        raise BadInput(f"model {model.name}: it takes no pictures, as litellm's table says: {NEEDS_EYES}")
+    setting = request.setting or request.rules.settings[0]
+    info = AgentInfo(
+        name="choice",
+        kind="model",
+        version=version("assay"),
+        digest=digest([PROTOCOL, setting, rules.model_dump(), files_digest(*_paths())]),
+        level=_level(request),
+        sandbox=None,
+        pictures=True,
+        model=request.model,
+        parameters={**request.parameters.given(), "setting": setting},
+    )
+    return ChoiceAgent(info, model, rules, setting)
+
+
+def at_temperature(request: AgentRequest) -> AgentRequest:
+    """The request at the temperature of its board. Raises BadInput for another one."""
+    wanted, given = request.rules.temperature, request.parameters.temperature
+    if wanted is None:
+        return request
+    if given not in (None, wanted):
+        raise BadInput(f"temperature {given:g}: board {request.board} is played at {wanted:g}; leave TEMPERATURE out")
+    taken = library().takes(request.model)
+    if taken is not None and "temperature" not in taken:  # its provider's own, and the settings name none
+        wanted = None
+    return replace(request, parameters=replace(request.parameters, temperature=wanted))
 
 
 def manner_of(model: Model, rules: Policy) -> Manner:

@@ -51,6 +51,15 @@ class Picture:
         return f"data:image/png;base64,{base64.b64encode(self.data).decode('ascii')}"
 
 
+def blank_png(side: int) -> bytes:
+    """A white square, to find out whether a model takes pictures at all."""
+    rows = (b"\0" + b"\xff" * side) * side
+    header = _HEADER.pack(side, side, 8, 0, 0, 0, 0)
+    parts = ((b"IHDR", header), (b"IDAT", zlib.compress(rows)), (b"IEND", b""))
+    chunks = (_LENGTH.pack(len(data)) + kind + data + _LENGTH.pack(zlib.crc32(kind + data)) for kind, data in parts)
+    return SIGNATURE + b"".join(chunks)
+
+
 def check_png(data: bytes, side: int, limit: int) -> Picture:
     """The picture in ``data``; at most ``side`` pixels a side and ``limit`` bytes. Raises PictureError."""
     if len(data) > limit:

@@ -49,6 +49,15 @@ class Functions(Strict):
     used_when_unknown: bool
 
 
+class Choice(Strict):
+    """Pixels a side of the picture of a step, and of the one that checks whether a model sees; ends of a call that are
+    the model's own reply and name no option."""
+
+    picture_side: Count
+    check_side: Count
+    names_nothing: tuple[str, ...]
+
+
 class Kept(Strict):
     """Turns, counted from the newest, whose parts are never evicted."""
 
@@ -80,6 +89,7 @@ class Policy(Strict):
     tools: Tools
     pictures: Pictures
     functions: Functions
+    choice: Choice
     history: History
 
 

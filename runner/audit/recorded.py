@@ -10,10 +10,11 @@ import numpy as np
 
 from manifests import strict
 from manifests.load import Manifests
-from manifests.lookup import conditions
 from manifests.records import AttemptRecord
 from runner.agents.base import AgentInfo
 from runner.plan import Planned, Slot
+from runner.seeds import conditions_of
+from runner.store.store import default_home
 from runner.supervise import ARTIFACTS
 
 DESCRIBE = "describe.json"
@@ -65,7 +66,7 @@ def slot(record: AttemptRecord, manifests: Manifests) -> Slot:
         raise CannotReplay(f"the catalog has no environment {record.environment_id!r}")
     if record.settings.engine not in manifests.engines:
         raise CannotReplay(f"there is no engine {record.settings.engine!r}")
-    found = {item.index: item for item in conditions(manifests, record.environment_id, record.settings.base_seed)}
+    found = {item.index: item for item in conditions_of(record, manifests, default_home())}
     if record.condition not in found:
         raise CannotReplay(f"{record.environment_id} has no condition {record.condition}")
     settings = record.settings

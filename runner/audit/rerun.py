@@ -79,6 +79,8 @@ def request_of(settings: dict[str, Any]) -> AgentRequest:
         level=settings["level"],
         grants=tuple(settings["grants"]) or None,
         parameters=Parameters(**known),
+        board=settings["board"],
+        setting=parameters.get("setting"),
     )
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,6 +12,7 @@ import click
 from runner.cli.numbers import real, whole
 from runner.errors import AssayError, BadInput
 from runner.terminal import echo, echo_json
+from runner.words import count
 
 if TYPE_CHECKING:
     from manifests.load import Manifests
@@ -22,11 +23,11 @@ if TYPE_CHECKING:
     from runner.settings import Choices
     from runner.store.store import Run
 
-BOARDS = ("ep",)
 RUNTIMES = ("auto", "docker", "bubblewrap", "process")
 LEVELS = ("L0", "L1", "L2", "L3")
 FORMATS = ("table", "json", "csv", "markdown")
 INTERRUPTED = 130
+UNDECIDED = 3  # all that can be done is done, and the score waits for a decision on an incident
 MAX_JOBS = 1000  # every job is a pair of processes; no machine runs more
 SEED = whole("a base seed from 0", 0)
 JOBS = whole(f"the number of attempts to run at once, 1 to {MAX_JOBS}", 1, MAX_JOBS)
@@ -39,10 +40,14 @@ DOLLARS = real("US dollars above 0", math.ulp(0.0))
 @click.command("evaluate")
 @click.option("--model", help="A baseline (reference, random, noop) or a model name; without it baselines are listed.")
 @click.option("--agent", help="How a model acts: code (default) or tools.")
-@click.option("--board", default="ep", show_default=True)
-@click.option("--subset", default="ep-launch", show_default=True, help="smoke is three scenes, full all 410.")
+@click.option("--board", help="ep (Embodied Playground) or kidgym [default: that of the subset, else ep].")
+@click.option("--subset", help="smoke is three scenes, full all 410, kidgym-quick 180 episodes [default: the board's].")
 @click.option("--tasks", help="Comma-separated ids or globs within the subset: own rates, never a headline.")
-@click.option("--protocol", default="pass2", show_default=True, help="pass2 or single.")
+@click.option("--setting", help="How a model is prompted: zero-shot, cot or icl, on boards that have settings.")
+@click.option(
+    "--seeds", type=click.Path(path_type=Path), help="File of a private seed list, on boards drawn from seeds."
+)
+@click.option("--protocol", help="pass2, single or pass1 [default: the board's].")
 @click.option("--profile", default="embedded", show_default=True, help="embedded or native.")
 @click.option("--level", help="Access level L0 to L3 [default: L0; a baseline has its own].")
 @click.option("--grants", help="Comma-separated tool grants.")
@@ -68,7 +73,11 @@ DOLLARS = real("US dollars above 0", math.ulp(0.0))
 @click.option("--render", is_flag=True, help="Then draw a video of every attempt.")
 @click.option("--dry-run", is_flag=True, help="Say what it would take, and touch nothing.")
 def command(model: str | None, form: str, render: bool, dry_run: bool, **options: Any) -> int:
-    """Evaluate an agent on a subset. The same command goes on with a run that stopped."""
+    """Evaluate an agent on a subset. The same command goes on with a run that stopped.
+
+    Exit status: 0 all that can run here is scored; 1 it cannot go on now, the same command does later; 2 a wrong
+    option, nothing was started; 3 done, and the score waits for a decision on an incident; 130 stopped by Ctrl-C.
+    """
     if model is None:
         _list_baselines()
         return 0
@@ -95,17 +104,18 @@ def command(model: str | None, form: str, render: bool, dry_run: bool, **options
 
 
 def _list_baselines() -> None:
-    from runner.agents.registry import BASELINES, MODEL_AGENTS
+    from runner.agents.registry import BASELINES, CHOICE_AGENTS, MODEL_AGENTS
 
     echo("MODEL names what is evaluated. Baselines, which need no key:")
     for name, (_, text) in BASELINES.items():
         echo(f"  {name:<10} {text}")
     echo("\nOr a model as provider/model, with its key in the provider's environment variable. AGENT is one of:")
-    for name, (_, text) in MODEL_AGENTS.items():
+    for name, (_, text) in {**MODEL_AGENTS, **CHOICE_AGENTS}.items():
         echo(f"  {name:<10} {text}")
     echo("\nExamples:")
     echo("  make evaluate MODEL=reference SUBSET=smoke")
     echo("  make evaluate MODEL=openai/gpt-4o AGENT=code SUBSET=smoke")
+    echo("  make evaluate MODEL=openai/gpt-4o BOARD=kidgym SUBSET=kidgym-quick SETTING=cot")
     echo("  assay evaluate --model random --tasks 'marble/dual-panda/A007' --jobs 2")
 
 
@@ -125,6 +135,7 @@ def _wanted(model: str, options: dict[str, Any]) -> _Wanted:
     _check(options)
     from manifests.load import load
     from runner.agents.registry import AgentRequest, Parameters, make_agent
+    from runner.cli.board import complete, with_seeds
     from runner.models.limiter import Rates
     from runner.plan import plan
     from runner.settings import Choices, default_name
@@ -140,7 +151,21 @@ def _wanted(model: str, options: dict[str, Any]) -> _Wanted:
     )
     grants = _split(options["grants"])
     rates = Rates(options["rpm"], options["tpm"])
-    agent = make_agent(AgentRequest(model, options["agent"], options["level"], grants, parameters, rates))
+    manifests = load()
+    complete(options, manifests)
+    manifests = with_seeds(options, manifests)
+    agent = make_agent(
+        AgentRequest(
+            model,
+            options["agent"],
+            options["level"],
+            grants,
+            parameters,
+            rates,
+            board=options["board"],
+            setting=options["setting"],
+        )
+    )
     _check_cost(options["max_cost"], agent)
     choices = Choices(
         model=model,
@@ -157,7 +182,6 @@ def _wanted(model: str, options: dict[str, Any]) -> _Wanted:
         grants=grants,
         parameters=parameters.given(),
     )
-    manifests = load()
     planned = plan(manifests, choices, agent.info)
     name = default_name(choices, agent.info) if options["run_name"] is None else options["run_name"]
     check_name(name)
@@ -167,13 +191,16 @@ def _wanted(model: str, options: dict[str, Any]) -> _Wanted:
 def _prepare(model: str, options: dict[str, Any]) -> tuple[Evaluation, Any]:
     """Everything that a start needs. Raises BadInput or ManifestError."""
     wanted = _wanted(model, options)
+    from runner.cli.board import keep_seeds
     from runner.cli.common import console, open_store
     from runner.evaluate import Evaluation
     from runner.progress import Progress
     from runner.runtimes.select import clean, select
 
     agent, store = wanted.agent, open_store(write=True)
+    keep_seeds(options, wanted.manifests, store.home)
     progress = Progress(console(error=True), models=agent.info.kind == "model")
+    store.database.say = progress.say
 
     def make_runtime() -> Any:
         from runner.agents.registry import preflight
@@ -205,8 +232,6 @@ def _prepare(model: str, options: dict[str, Any]) -> tuple[Evaluation, Any]:
 
 def _check(options: dict[str, Any]) -> None:
     """The choices that need no manifest."""
-    if options["board"] not in BOARDS:
-        raise BadInput(f"board {options['board']!r} is not one of {', '.join(BOARDS)}")
     if options["runtime"] not in RUNTIMES:
         raise BadInput(f"runtime {options['runtime']!r} is not one of {', '.join(RUNTIMES)}")
     if options["level"] not in (None, *LEVELS):
@@ -234,7 +259,8 @@ def _announce(evaluation: Evaluation, progress: Any) -> None:
     planned = evaluation.planned
     here = sum(item.reason is None for item in planned)
     conditions = sum(len(item.conditions) for item in planned)
-    progress.say(f"run {evaluation.name}: {here} of {len(planned)} environments, {conditions} conditions")
+    what = f"{here} of {count(len(planned), 'environment')}, {count(conditions, 'condition')}"
+    progress.say(f"run {evaluation.name}: {what}")
     away = [(item.environment_id, item.family, item.reason) for item in planned if item.reason is not None]
     for missing in missing_here(away):
         progress.say(f"missing here: {missing}")
@@ -276,13 +302,13 @@ def _render(evaluation: Evaluation, run: Run, progress: Progress) -> None:
 
 
 def _finish(evaluation: Evaluation, run: Run, form: str, error: AssayError | None) -> int:
-    """The result, then why the run stopped if it did; none of a run whose records are damaged. Returns the exit
-    status."""
+    """The result, then why the run stopped if it did. There is none where nothing is recorded or where the records are
+    damaged. Returns the exit status."""
     from runner.cli.score import show
     from runner.score import score_run
     from runner.store.database import Damaged
 
-    if isinstance(error, Damaged):
+    if isinstance(error, Damaged) or (error is not None and not evaluation.store.attempts(run)):
         raise error
     result = score_run(evaluation.store, run, evaluation.manifests)
     show(result, form)
@@ -290,21 +316,27 @@ def _finish(evaluation: Evaluation, run: Run, form: str, error: AssayError | Non
         raise error
     if result["ledger"]["unknown_causes"]:
         return 1
-    if not evaluation.halt.signalled:
-        return 0
-    echo("stopped: the same command goes on", err=True)
-    return INTERRUPTED
+    if evaluation.halt.signalled:
+        echo("stopped: the same command goes on", err=True)
+        return INTERRUPTED
+    return UNDECIDED if result["total"]["candidate"] else 0
 
 
 def _extra(given: tuple[str, ...]) -> dict[str, Any] | None:
     """``top_p=0.9 seed=7 stop=END`` as a dictionary; a value that is no JSON is text."""
+    from manifests import strict
+
     found: dict[str, Any] = {}
     for item in given:
         name, equals, value = item.partition("=")
         if not name or not equals:
             raise BadInput(f"parameter {item!r}: give NAME=VALUE, for example top_p=0.9")
+        if name in found:
+            raise BadInput(f"parameter {item!r}: {name} is given twice; keep one of them")
         try:
-            found[name] = json.loads(value)
+            found[name] = strict.loads(value)
+        except strict.DuplicateKey as error:
+            raise BadInput(f"parameter {item!r}: {error}; keep one of them") from None
         except ValueError:
             found[name] = value
     return found or None

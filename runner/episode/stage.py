@@ -18,11 +18,12 @@ import numpy as np
 
 from images.client.wire import Attachment, StreamError
 from manifests.load import Manifests
-from manifests.lookup import conditions
 from manifests.records import AttemptRecord, ImageIdentity
 from runner.episode.stored import Episode, EpisodeError
 from runner.runtimes.base import EngineGone, Limits, PairRequest, Runtime, StartFailed
+from runner.seeds import conditions_of
 from runner.startup import READY_S, STATE_HZ
+from runner.store.store import default_home
 
 BATCH = 64  # states of one request
 FRAME_S = 60.0  # one picture, also of a simulator that compiles shaders for its first
@@ -187,7 +188,7 @@ def pair_request(manifests: Manifests, record: AttemptRecord) -> PairRequest:
 def replay_spec(manifests: Manifests, record: AttemptRecord) -> dict[str, Any]:
     """The specification that the attempt was started with, pictures wanted. Raises ManifestError and EpisodeError."""
     settings = record.settings
-    found = {item.index: item for item in conditions(manifests, record.environment_id, settings.base_seed)}
+    found = {item.index: item for item in conditions_of(record, manifests, default_home())}
     if record.condition not in found:
         raise EpisodeError(f"condition {record.condition} of {record.environment_id} is none of this version's")
     budgets = settings.budgets

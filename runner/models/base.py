@@ -15,12 +15,12 @@ messages.
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from manifests import strict
 from manifests.records import Usage
 from runner.agents.base import AgentEnd
 from runner.store.text import storable
@@ -181,9 +181,10 @@ class Model(Protocol):
 
     def client(self, allowance: Allowance) -> ModelClient: ...
 
-    def preflight(self) -> str | None:
-        """Check key, model name and parameters with one small request before the first attempt; one line for the user.
-        Raises BadInput (key missing or refused, model unknown) or RunStopped (nothing answers)."""
+    def preflight(self, picture: bytes | None = None) -> str | None:
+        """Check key, model name and parameters with one small request before the first attempt, which shows ``picture``
+        (PNG) where one is given; one line for the user. Raises BadInput (key missing or refused, model unknown) or
+        RunStopped (nothing answers)."""
 
     def close(self) -> None: ...
 
@@ -200,7 +201,7 @@ def tool_arguments(call: ToolCall, tools: Sequence[Tool]) -> dict[str, Any]:
             "unknown_tool", f"there is no tool {call.name[:80]!r}: use one of {', '.join(names)}", {"call": call.name}
         )
     try:
-        value = storable(json.loads(call.arguments or "{}"))
+        value = storable(strict.loads(call.arguments or "{}"))
     except (ValueError, RecursionError) as error:
         raise _bad_arguments(call, f"are not valid JSON ({error})") from None
     if not isinstance(value, dict):

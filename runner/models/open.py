@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import threading
 import time
@@ -13,7 +14,7 @@ from urllib.parse import urlsplit
 from manifests.calls import ModelCalls
 from manifests.load import load
 from runner.errors import BadInput, RunStopped
-from runner.models.base import Allowance, ModelFault, Sampling
+from runner.models.base import Allowance, Message, ModelFault, Sampling
 from runner.models.client import Client, Link
 from runner.models.library import Library, library, price_row
 from runner.models.limiter import Rates, limiter_of
@@ -84,8 +85,9 @@ class OpenedModel:
     def client(self, allowance: Allowance) -> Client:
         return Client(self._link, allowance)
 
-    def preflight(self) -> str:
-        """One small request with the parameters of the run. Returns one line for the user.
+    def preflight(self, picture: bytes | None = None) -> str:
+        """One small request with the parameters of the run, and a picture where one is given. Returns one line for the
+        user.
 
         Raises BadInput (name, key, parameter) or RunStopped (no answer, no quota).
         """
@@ -95,7 +97,7 @@ class OpenedModel:
         if missing and self.sampling.base_url is None:
             raise BadInput(f"model {self.name}: no key for {provider}: set {' or '.join(missing)} in the environment")
         client = Client(self._checking_link(), Allowance())
-        messages = [{"role": "user", "content": QUESTION}]
+        messages: list[Message] = [{"role": "user", "content": QUESTION if picture is None else _beside(picture)}]
         try:
             reply = client.complete(messages, deadline=time.monotonic() + CHECK_S, cancel=threading.Event())
             answered = reply.model
@@ -185,6 +187,11 @@ class OpenedModel:
         return RunStopped(
             f"model {self.name}: it does not answer{where} ({fault.text}): when it does, run the same command"
         )
+
+
+def _beside(picture: bytes) -> list[dict[str, Any]]:
+    url = f"data:image/png;base64,{base64.b64encode(picture).decode('ascii')}"
+    return [{"type": "text", "text": QUESTION}, {"type": "image_url", "image_url": {"url": url}}]
 
 
 def _check_address(base_url: str | None) -> None:

@@ -73,9 +73,9 @@ def expected(settings: RunSettings, manifests: Manifests) -> Expected:
     return Expected(own, {item.environment_id: item for item in planned})
 
 
-def baseline_digest(model: str) -> str | None:
+def baseline_digest(model: str, board: str) -> str | None:
     """The digest of a baseline of this program, or None for a model."""
-    return make_agent(AgentRequest(model)).info.digest if model in BASELINES else None
+    return make_agent(AgentRequest(model, board=board)).info.digest if model in BASELINES else None
 
 
 def image_known(runtime: str, role: str, content: str) -> bool | None:

@@ -31,7 +31,7 @@ def check_settings(settings: RunSettings, manifests: Manifests, report: Report) 
         return None
     found = settings.model_dump(mode="json", exclude={"images", "versions"})
     report.differences(SETTINGS, found, wanted.settings, "the manifests; evaluate again with these")
-    digest = baseline_digest(settings.model)
+    digest = baseline_digest(settings.model, settings.board)
     if digest is not None and digest != settings.agent.digest:
         report.note(
             f"{SETTINGS}.agent.digest",
