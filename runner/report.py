@@ -10,6 +10,8 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from manifests.load import load
+from runner import replies
 from runner.report_rows import COUNTS, INTERVALS, RARE, exact, metrics, sections
 from runner.store.status import EVALUATED, IMPORTED
 from runner.terminal import printable
@@ -17,6 +19,7 @@ from runner.words import count, fitting
 
 LEGEND = "✓ success (✓2: at the second attempt)  ✗ failure  ? open candidate  ! invalid  · missing, or due again"
 MAX_ROWS = 40  # environments in the outcome table; more are counted in one line
+MAX_CONDITIONS = 12  # columns of the outcome table; a task with more has its successes counted
 CELLS = {"success": ("✓", "green"), "failure": ("✗", "red"), "candidate": ("?", "yellow"), "invalid": ("!", "yellow")}
 ROOMY = 100  # columns from which there is room between those of a table
 WIDE = 140  # columns that a breakdown with intervals wants
@@ -31,8 +34,8 @@ def print_report(console: Console, result: dict[str, Any], again: str, by: Seque
         _marks(console, run)
     _outcomes(console, result)
     _rates(console, result)
-    several = ("suite",) if len(result["by"].get("suite", ())) > 1 else ()
-    _breakdowns(console, result, several if by is None else by)
+    shown = load().boards[run["board"]].shown if run is not None else ("suite",)
+    _breakdowns(console, result, [name for name in shown if len(result["by"].get(name, ())) > 1] if by is None else by)
     _failures(console, result)
     if run is not None:
         _open(console, result)
@@ -44,7 +47,8 @@ def _title(result: dict[str, Any]) -> str:
     run = result.get("run")
     if run is None:
         return f"a ledger file on {result['selection']}, protocol {result['protocol']}"
-    title = f"{run['model']} on {run['subset']}, protocol {run['protocol']}, profile {run['profile']}, {run['level']}"
+    what = f"{run['subset']}, {run['setting']}" if run["setting"] else run["subset"]
+    title = f"{run['model']} on {what}, protocol {run['protocol']}, profile {run['profile']}, {run['level']}"
     return f"{title}, grants {','.join(run['grants'])}" if run["grants"] else title
 
 
@@ -65,13 +69,17 @@ def _outcomes(console: Console, result: dict[str, Any]) -> None:
         return
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("environment", no_wrap=True)
-    for index in range(max(group["planned"] for group in groups)):
-        table.add_column(f"c{index}", no_wrap=True)
+    conditions = max(group["planned"] for group in groups)
+    listed = conditions <= MAX_CONDITIONS
+    for name in [f"c{index}" for index in range(conditions)] if listed else ["solved"]:
+        table.add_column(name, no_wrap=True)
     for name in result["names"].values():
         if name.startswith(("Pass", "S")):
             table.add_column(name, justify="right", no_wrap=True)
     for group in groups[:MAX_ROWS]:
-        cells = [_cell(group["environment_id"], row, codes) for row in group["conditions"]]
+        cells = [_cell(group["environment_id"], row, codes) for row in group["conditions"]] if listed else []
+        if not listed:
+            cells.append(Text(f"{group['successes']} of {group['planned']}"))
         rates = [_percent(rate) for key, rate in group["rates"].items() if key.startswith("pass")]
         table.add_row(group["environment_id"], *cells, *rates)
     console.print(table)
@@ -81,7 +89,8 @@ def _outcomes(console: Console, result: dict[str, Any]) -> None:
     if untouched:
         said = f"{count(untouched, 'environment')} without an attempt: the conditions are missing"
         console.print(said, highlight=False)
-    console.print(f"[dim]{LEGEND}[/dim]", highlight=False)
+    if listed:
+        console.print(f"[dim]{LEGEND}[/dim]", highlight=False)
 
 
 def _cell(environment_id: str, row: dict[str, Any], codes: dict[tuple[str, int], list[str]]) -> Text:
@@ -108,18 +117,21 @@ def _rates(console: Console, result: dict[str, Any]) -> None:
     headline = result["headline"] is not None
     what = "" if headline else " (own rates of this choice, no headline)"
     console.print(
-        f"\n{total['scored']} of {total['planned']} conditions scored: {total['successes']} successes, "
-        f"{total['failures']} failures, {total['invalid']} invalid, {total['candidate']} open candidates, "
-        f"{total['missing']} missing; {total['groups_complete']} of {total['groups']} groups complete{what}",
+        f"\n{total['scored']} of {count(total['planned'], 'condition')} scored: "
+        f"{count(total['successes'], 'success')}, {count(total['failures'], 'failure')}, {total['invalid']} invalid, "
+        f"{count(total['candidate'], 'open candidate')}, {total['missing']} missing; {total['groups_complete']} of "
+        f"{count(total['groups'], 'group')} complete{what}",
         highlight=False,
     )
     found = {name: total["metrics"][key] for key, name in result["names"].items() if key in total["metrics"]}
     for name, metric in found.items():
         console.print(f"  {name:<11} {_rate(metric)}", highlight=False)
     if any(metric["balanced"]["exact_bound"] for metric in found.values()):
-        tasks = f"all {total['tasks']} tasks agree" if total["tasks"] > 1 else "there is one task"
+        units = result["interval"]["resampled"]
+        number = total["tasks"] if units == "tasks" else total["planned"]
+        agree = f"all {number} {units} agree" if number > 1 else f"there is one {units.removesuffix('s')}"
         console.print(
-            f"[dim]  exact: one-sided 95 % bound; {tasks}, and a bootstrap over tasks shows no spread[/dim]",
+            f"[dim]  exact: one-sided 95 % bound; {agree}, and a bootstrap over {units} shows no spread[/dim]",
             highlight=False,
         )
     console.print(
@@ -128,6 +140,8 @@ def _rates(console: Console, result: dict[str, Any]) -> None:
         f"mean tokens of a success {_mean(total['tokens_at_success'])}[/dim]",
         highlight=False,
     )
+    if result.get("replies"):
+        console.print(f"[dim]{replies.line(result['replies'])}[/dim]", highlight=False)
     if not result["rankable"]:
         console.print(f"[dim]not rankable: {escape('; '.join(result['not_rankable']))}[/dim]", highlight=False)
 
@@ -201,13 +215,7 @@ def _failures(console: Console, result: dict[str, Any]) -> None:
 
 def _open(console: Console, result: dict[str, Any]) -> None:
     if result["candidates"]:
-        console.print("\n[yellow]Incident candidates[/yellow] (their conditions stay open until each is decided):")
-        for row in result["candidates"][:MAX_ROWS]:
-            where = f"{row['environment_id']} c{row['condition']} (ledger {row['sequence']})"
-            console.print(f"  {where}: {escape(row['cause'])}: {escape(printable(row['text']))}", highlight=False)
-        console.print(
-            f"  Only the board's keys decide on them: assay incidents list {result['run']['name']}", highlight=False
-        )
+        _candidates(console, result)
     unknown = result["ledger"]["unknown_causes"]
     if unknown:
         console.print(
@@ -218,6 +226,33 @@ def _open(console: Console, result: dict[str, Any]) -> None:
         console.print(f"[yellow]open[/yellow]: {', '.join(result['open_attempts'][:10])}: the same command goes on")
     for row in result["unavailable"]:
         console.print(f"[dim]missing here: {escape(row['text'])}[/dim]", highlight=False)
+
+
+def _candidates(console: Console, result: dict[str, Any]) -> None:
+    """The attempts that wait for a decision, what that does to the score, and what their owner types next."""
+    found, run, waiting = result["candidates"], result["run"]["name"], result["total"]["candidate"]
+    console.print("\n[yellow]Incident candidates[/yellow], attempts that the infrastructure may have ended:")
+    for row in found[:MAX_ROWS]:
+        where = f"{row['environment_id']} c{row['condition']} (ledger {row['sequence']})"
+        console.print(f"  {where}: {escape(row['cause'])}: {escape(printable(row['text']))}", highlight=False)
+    if len(found) > MAX_ROWS:
+        console.print(f"  and {count(len(found) - MAX_ROWS, 'attempt')} more", highlight=False)
+    effect = f"{count(waiting, 'condition')} wait{'s' * (waiting == 1)}: the score is partial until each is decided"
+    if not waiting:
+        effect = "no condition waits for them: they came after what counts there"
+    confirmed = f"its condition is invalid: protocol {result['protocol']} replaces no attempt"
+    if result["run"]["replaces_incidents"]:
+        confirmed = "it takes no opportunity: run the same command again for another attempt"
+    one = f"{run} {found[0]['sequence']}"
+    for line in (
+        effect,
+        f"evidence:       assay incidents list {run}",
+        f"it was a fault: assay incidents confirm {one} --reason TEXT    ({confirmed})",
+        f"it was none:    assay incidents reject {one} --ruled agent_exception --reason TEXT    (it is that failure)",
+        "only a key in manifests/trust.json decides; without one a decision is a proposal (docs/incidents.md). On a "
+        "machine of your own put yours there, or start another run with RUN=...",
+    ):
+        console.print(f"  {escape(line)}", highlight=False, soft_wrap=True)
 
 
 def _where(console: Console, run: dict[str, Any], *, begun: bool) -> None:

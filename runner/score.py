@@ -12,34 +12,44 @@ from manifests.records import AttemptRecord
 from runner.errors import BadInput
 from runner.plan import missing_here
 from runner.record import CLAUSE_TEXT
+from runner.replies import tally
 from runner.store.scored import scored_attempt
 from runner.store.status import EVALUATED, not_rankable, stale
 from runner.store.store import Run, Store
+from runner.words import count
 from scoring.ledger import Attempt
 from scoring.plan import selection_of
-from scoring.report import BREAKDOWNS, score
+from scoring.report import score
 from scoring.rules import Rules
 from scoring.selection import Selection
 
 
 def score_run(
-    store: Store, run: Run, manifests: Manifests, by: Sequence[str] = BREAKDOWNS, subset: str | None = None
+    store: Store, run: Run, manifests: Manifests, by: Sequence[str] | None = None, subset: str | None = None
 ) -> dict[str, Any]:
     """``scoring.report.score`` plus ``run``, ``clauses`` (broken ones, most frequent first), ``candidates``,
-    ``open_attempts`` (opened, no record) and ``unavailable`` (environments that cannot run here, by family).
+    ``open_attempts`` (opened, no record), ``unavailable`` (environments that cannot run here, by family) and
+    ``replies`` (how they were read, None where an agent gives none).
 
-    ``subset`` scores a smaller subset that the run's own one contains. Raises BadInput for another.
+    ``by`` None: the breakdowns of the run's board. ``subset`` scores a smaller subset that the run's own one contains.
+    Raises BadInput for another.
     """
     settings = run.settings
     rows = store.attempts(run)
     attempts = [scored_attempt(row, manifests) for row in rows]
-    report = score(attempts, _selection(manifests, run, subset), Rules(manifests, settings["protocol"]), by=by)
+    rules = Rules(manifests, settings["protocol"])
+    board = manifests.boards[settings["board"]]
+    selection = _selection(manifests, run, subset)
+    if subset is not None:  # which may take fewer conditions than the run
+        conditions = {task.environment_id: task.conditions for task in selection.tasks}
+        attempts = [item for item in attempts if item.condition < conditions.get(item.environment_id, 0)]
+    report = score(attempts, selection, rules, by=board.breakdowns if by is None else by)
     records = [AttemptRecord.model_validate_json(row.record) for row in rows if row.record]
     scored = {row["sequence"] for row in report["attempts"] if row["status"] == "scored"}
     marks = _marks(manifests, run, records)
     reasons = not_rankable(settings, run.withdrawn, marks["stale"]) + report["not_rankable"]
     return {
-        "run": _run(store, run, records, subset) | marks,
+        "run": _run(store, run, records, subset) | marks | {"replaces_incidents": rules.excludes},
         **report,
         "rankable": not reasons,
         "not_rankable": reasons,
@@ -47,6 +57,7 @@ def score_run(
         "candidates": _candidates(records, attempts),
         "open_attempts": [f"{row.environment_id} c{row.condition}" for row in rows if row.state != "closed"],
         "unavailable": _unavailable(manifests, settings) if run.kind == EVALUATED else [],
+        "replies": tally(records),
     }
 
 
@@ -58,7 +69,7 @@ def _selection(manifests: Manifests, run: Run, subset: str | None) -> Selection:
         if outside:
             raise BadInput(
                 f"subset {subset!r}: run {run.name} is of {settings['subset']} and has no attempt planned at "
-                f"{outside[0]} ({len(outside)} such environments); choose a subset inside it"
+                f"{outside[0]} ({count(len(outside), 'such environment')}); choose a subset inside it"
             )
     return selection_of(
         manifests, subset or settings["subset"], profile=settings["profile"], level=settings["level"], members=chosen
@@ -81,8 +92,10 @@ def _run(store: Store, run: Run, records: list[AttemptRecord], subset: str | Non
     return {
         "name": run.name,
         "id": run.id,
+        "board": settings["board"],
         "model": settings["model"],
         "agent": settings["agent"]["name"],
+        "setting": settings["agent"]["parameters"].get("setting"),
         "subset": subset or settings["subset"],
         "tasks": settings["tasks"] if subset is None else None,
         "protocol": settings["protocol"],

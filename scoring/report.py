@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from manifests.words import count
+
 from . import details, metrics, plain, rows
 from .eligibility import Eligibility, assess
 from .exact import percent
@@ -66,6 +68,7 @@ def report(
             "level": LEVEL,
             "resamples": resamples,
             "seed": seed,
+            "resampled": selection.resampled,
             "method": f"{METHODS[selection.resampled]}, percentile",
             "exact_bound": f"one-sided, over {selection.resampled}, only where all agree",
         },
@@ -88,12 +91,12 @@ def _not_rankable(judged: Eligibility, total: dict[str, Any]) -> list[str]:
     if not judged.selection.ranked:
         reasons.append(f"{judged.selection.name} is not a ranked subset")
     if partial := total["groups"] - total["groups_complete"]:
-        reasons.append(f"{partial} of {total['groups']} groups are partial")
+        reasons.append(f"{partial} of {count(total['groups'], 'group')} {'is' if partial == 1 else 'are'} partial")
     cap, share = judged.rules.exclusion_cap, _excluded_share(judged)
     if cap is not None and share is not None and share > cap:
         reasons.append(f"{percent(share)} % of attempts are excluded, above the cap of {percent(cap)} %")
     if judged.unknown_causes:
-        reasons.append(f"{len(judged.unknown_causes)} attempts have a cause or code that no table has")
+        reasons.append(f"{count(len(judged.unknown_causes), 'attempt')} ended with a cause or code that no table has")
     return reasons
 
 

@@ -19,7 +19,9 @@ FORMATS = ("table", "json", "csv", "markdown")
 
 @click.command("score")
 @click.argument("run", required=False)
-@click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True)
+@click.option(
+    "--format", "form", type=click.Choice(FORMATS), default="table", show_default=True, help="What is printed."
+)
 @click.option(
     "--by",
     multiple=True,
@@ -31,16 +33,18 @@ FORMATS = ("table", "json", "csv", "markdown")
 def command(
     run: str | None, form: str, by: tuple[str, ...], ledger: Path | None, subset: str | None, protocol: str | None
 ) -> int:
-    """Compute the numbers of RUN from its records, or of a ledger file."""
+    """Compute the numbers of RUN, or of a ledger file.
+
+    From its records alone. Exit status 1: an attempt ended with a cause that no table has.
+    """
     from manifests.load import load
     from scoring.report import BREAKDOWNS
 
     asked = _dimensions(by)
-    dimensions = asked or BREAKDOWNS
     if ledger is not None:
         if run is not None:
             raise BadInput(f"run {run!r} and --ledger {ledger}: give one of them")
-        result = _score_file(ledger, subset or "ep-100", protocol or "pass2", dimensions)
+        result = _score_file(ledger, subset or "ep-100", protocol or "pass2", asked or BREAKDOWNS)
     else:
         from runner.cli.common import find_run, open_store
         from runner.score import score_run
@@ -52,7 +56,7 @@ def command(
         store = open_store()
         found = find_run(store, run)
         store.check_intact(found)
-        result = score_run(store, found, load(), dimensions, subset)
+        result = score_run(store, found, load(), asked or None, subset)
     again = _again([str(run)] if ledger is None else ["--ledger", str(ledger)], subset, protocol, asked)
     show(result, form, again, asked or None)
     return 1 if result["ledger"]["unknown_causes"] else 0
