@@ -20,6 +20,7 @@ from runner.audit.recorded import Course
 from runner.audit.replay import Replayed
 from runner.settings import flatten
 from runner.store.text import storable
+from runner.words import count
 
 
 @dataclass(frozen=True)
@@ -84,9 +85,8 @@ def divergence(recorded: Course, replayed: Course, rule: ReplayRule) -> Divergen
         return Divergence(**{**asdict(earliest), "after": min(_equal_until(recorded, replayed), earliest.by - 1)})
     if len(recorded.actions) != len(replayed.actions):
         short = min(len(recorded.actions), len(replayed.actions))
-        return Divergence(
-            "actions", short, short + 1, None, f"{len(recorded.actions)} actions", f"{len(replayed.actions)} actions"
-        )
+        was, now = (count(len(course.actions), "action") for course in (recorded, replayed))
+        return Divergence("actions", short, short + 1, None, was, now)
     return _log(recorded, replayed) if exact else None
 
 
@@ -104,7 +104,7 @@ def verdict(record: AttemptRecord, replayed: Replayed) -> Verdict:
         return Verdict(was, now, replayed.cause == replayed.asked)
     same = replayed.cause == record.cause
     if same and clause is not None:
-        same = (replayed.code, replayed.clause) == (record.code, clause)
+        same = replayed.clause == clause and replayed.code in (None, record.code)  # None: the code is the protocol's
     return Verdict(was, now, same)
 
 
@@ -130,19 +130,19 @@ def _initial(recorded: Course, replayed: Course, difference: float) -> Divergenc
 
 def _digests(recorded: Course, replayed: Course) -> Divergence | None:
     now = dict(replayed.digests)
-    for count, digest in recorded.digests:
-        if count in now and now[count] != digest:
-            return Divergence("digest", 0, count, None, digest, now[count])
+    for done, digest in recorded.digests:
+        if done in now and now[done] != digest:
+            return Divergence("digest", 0, done, None, digest, now[done])
     return None
 
 
 def _equal_until(recorded: Course, replayed: Course) -> int:
     """Actions after which the digests are the same for the last time before they differ; -1 for none."""
     now, last = dict(replayed.digests), -1
-    for count, digest in recorded.digests:
-        if now.get(count) != digest:
+    for done, digest in recorded.digests:
+        if now.get(done) != digest:
             break
-        last = count
+        last = done
     return last
 
 
