@@ -1,0 +1,185 @@
+"""The referee of the Hanoi boards against an oracle in words, and each threshold from both sides."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from images.mujoco.embodiments import EMBODIMENTS
+from images.mujoco.hanoi import board as boards
+from images.mujoco.hanoi import geometry as g
+from images.mujoco.hanoi.evaluator import Evaluator
+from images.mujoco.hanoi.rules import clauses
+from images.mujoco.hanoi.state import NONE, Contacts, Sample, State
+from manifests.load import load
+from tests.hanoi_histories import HOME, RINGS, ROBOT, STILL, referee, rule, touching
+
+CASES = boards.cases()
+
+
+# ---- the oracle ----------------------------------------------------------------------------------------------------
+def _fuzz(seeds: range) -> Counter[str | None]:
+    verdicts: Counter[str | None] = Counter()
+    for seed in seeds:
+        expected, said, words = rule(boards.load(CASES[seed % len(CASES)]), seed)
+        assert said == expected, f"seed {seed}: the oracle says {expected}, the referee {said}, of {words}"
+        verdicts[said] += 1
+    return verdicts
+
+
+def test_the_referee_agrees_with_an_independent_oracle_on_random_histories() -> None:
+    verdicts = _fuzz(range(250))
+    assert set(verdicts) == {None, "goal_met", "H-10", "H-11", "H-12", "H-60", "H-61"}
+
+
+@pytest.mark.slow
+def test_the_referee_agrees_with_an_independent_oracle_on_ten_thousand_histories() -> None:
+    verdicts = _fuzz(range(400, 10_400))
+    assert min(verdicts.values()) > 50
+
+
+# ---- one state -----------------------------------------------------------------------------------------------------
+BOARD = boards.load("H01")
+SOLVED = (0.5, 0.18), (0.5, 0.18), (0.5, 0.18), (0.5, 0.18), (0.5, -0.18)
+HEIGHTS = 0.03, 0.05, 0.07, 0.09, 0.03
+
+
+def solved() -> State:
+    """The goal of H01: four rings on A, the smallest on C."""
+    centres = np.array([[x, y, z] for (x, y), z in zip(SOLVED, HEIGHTS, strict=True)])
+    zero = np.zeros(g.RINGS)
+    axes = np.tile([0.0, 0.0, 1.0], (g.RINGS, 1))
+    return State(0.0, centres, axes, zero, zero, HOME, (Sample(0.0, STILL, NONE),))
+
+
+def after(state: State, seconds: float, judge: Evaluator | None = None) -> str | None:
+    """Clause or ``goal_met`` after so long of the same state; the smallest ring has been moved before."""
+    judge = judge or referee(BOARD)
+    judge.places[4].home = 2
+    for step in range(1, round(seconds / g.CONTROL_DT) + 1):
+        judge.tick(replace(state, time=step * g.CONTROL_DT))
+    found = judge.judgement
+    return None if found is None else "goal_met" if found.success else found.clause
+
+
+def moved(ring: int, x: float = 0.0, z: float = 0.0) -> State:
+    state = solved()
+    centres = state.centres.copy()
+    centres[ring] += [x, 0, z]
+    return replace(state, centres=centres)
+
+
+def tilted(degrees: float) -> State:
+    axes = solved().axes.copy()
+    axes[4] = [np.sin(np.radians(degrees)), 0, np.cos(np.radians(degrees))]
+    return replace(solved(), axes=axes)
+
+
+def touched(contacts: Contacts) -> State:
+    return replace(solved(), samples=(Sample(0.0, STILL, contacts),))
+
+
+def fast(rate: str, value: float) -> State:
+    return replace(solved(), **{rate: np.array([0, 0, 0, 0, value])})
+
+
+def test_the_arrangement_must_stand_for_one_second() -> None:
+    assert after(solved(), 1.0) is None
+    assert after(solved(), 1.1) == "goal_met"
+
+
+@pytest.mark.parametrize(
+    ("near", "beyond"),
+    [
+        (moved(4, x=0.0029), moved(4, x=0.0031)),
+        (tilted(1.9), tilted(2.1)),
+        (moved(4, z=0.0014), moved(4, z=0.0016)),
+        (moved(4, z=-0.0014), moved(4, z=-0.0016)),
+        (fast("speeds", 0.0049), fast("speeds", 0.0051)),
+        (fast("spins", 0.099), fast("spins", 0.101)),
+        (touched(touching("ring_5", "peg_A")), touched(touching("ring_5", "finger1"))),
+    ],
+    ids=["off centre", "tilt", "high", "low", "speed", "spin", "released"],
+)
+def test_a_ring_is_seated_within_its_tolerances_only(near: State, beyond: State) -> None:
+    assert after(near, 1.2) == "goal_met"
+    assert after(beyond, 1.2) is None
+
+
+def test_a_break_starts_the_second_anew() -> None:
+    judge = referee(BOARD)
+    judge.places[4].home = 2
+    times = iter(range(1, 1000))
+    for state, count in ((solved(), 25), (fast("speeds", 0.1), 1), (solved(), 30)):
+        for _ in range(count):
+            judge.tick(replace(state, time=next(times) * g.CONTROL_DT))
+        assert judge.judgement is None
+    judge.tick(replace(solved(), time=next(times) * g.CONTROL_DT))
+    assert judge.judgement is not None
+    assert judge.judgement.success
+
+
+@pytest.mark.parametrize(
+    ("near", "beyond", "clause"),
+    [
+        (moved(2, z=0.0049), moved(2, z=0.0051), "H-10"),
+        (touched(touching("link7", "ring_5", 9.9)), touched(touching("link7", "ring_5", 10.1)), "H-40"),
+        (touched(touching("hand", "peg_A", 9.9)), touched(touching("peg_A", "hand", 10.1)), "H-40"),
+        (touched(touching("finger1", "peg_A", 29)), touched(touching("peg_A", "finger1", 31)), "H-41"),
+        (touched(touching("finger1", "ring_1", 99)), touched(touching("ring_1", "finger2", 101)), "H-42"),
+        (touched(touching("ring_2", "ring_1", 59)), touched(touching("ring_1", "support_A", 61)), "H-43"),
+        (touched(touching("ring_2", "ring_1", 1, 0.0019)), touched(touching("ring_2", "ring_1", 1, 0.0021)), "H-50"),
+        (moved(4, z=-0.0299), moved(4, z=-0.0301), "H-61"),
+    ],
+)
+def test_a_rule_is_broken_beyond_its_threshold_only(near: State, beyond: State, clause: str) -> None:
+    assert after(near, 0.1) is None
+    assert after(beyond, 0.1) == clause
+
+
+def test_joints_are_judged_by_the_limits_that_the_robot_declares() -> None:
+    rated = np.array([joint.speed for joint in ROBOT.joints])
+    for factor, clause in ((1.14, None), (1.16, "H-30")):
+        state = replace(solved(), samples=(Sample(0.0, factor * rated, NONE),))
+        assert after(state, 0.1) == clause
+    high = np.array([joint.high for joint in ROBOT.joints])
+    for beyond, clause in ((0.019, None), (0.021, "H-31")):
+        assert after(replace(solved(), joint_positions=high + beyond), 0.1) == clause
+
+
+def test_the_first_violation_binds_and_no_success_follows() -> None:
+    judge = referee(BOARD)
+    assert after(moved(2, z=0.006), 0.1, judge) == "H-10"
+    assert after(solved(), 2.0, judge) == "H-10"
+
+
+def test_a_success_is_latched() -> None:
+    judge = referee(BOARD)
+    assert after(solved(), 1.2, judge) == "goal_met"
+    assert after(touched(touching("hand", "ring_1", 500.0)), 0.2, judge) == "goal_met"
+
+
+# ---- disclosure ----------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("robot", EMBODIMENTS)
+@pytest.mark.parametrize("case", CASES)
+def test_every_check_has_a_disclosed_clause_with_a_known_code(case: str, robot: str) -> None:
+    found = clauses(boards.load(case), EMBODIMENTS[robot]())
+    assert len({clause.id for clause in found}) == len(found)
+    assert {clause.code for clause in found} - {None} == {"RULE", "LIMIT", "COLL", "PEN", "DROP"}
+    assert {clause.code for clause in found} - {None} <= set(load().codes)
+
+
+def test_the_referee_uses_no_number_that_is_not_disclosed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clause with another number changes the verdict of the same state."""
+    strict = [replace(c, value=0.0) if c.id == "H-10" else c for c in clauses(BOARD, ROBOT)]
+    judge = referee(BOARD)
+    again = Evaluator(BOARD, judge._cast, ROBOT.joints, strict)
+    assert after(moved(2, z=0.002), 0.1, judge) is None
+    assert after(moved(2, z=0.002), 0.1, again) == "H-10"
+
+
+def test_rings_have_the_names_that_the_goal_uses() -> None:
+    assert [row[0] for row in clauses(BOARD, ROBOT)[0].value] == list(RINGS)
