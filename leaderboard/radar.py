@@ -63,7 +63,7 @@ def radar(name: str, alt: str, axes: Sequence[str], shapes: Sequence[Shape], *, 
 
 def _wide(count: int) -> _Place:
     height = max(400.0, 60 + LINE * count)
-    return _Place(WIDTH, height, (290.0, height / 2 + 4), 150.0, (560.0, 40.0))
+    return _Place(WIDTH, height, (345.0, height / 2 + 4), 150.0, (600.0, 40.0))
 
 
 def _narrow(count: int) -> _Place:
