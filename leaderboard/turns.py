@@ -7,7 +7,7 @@ simulated second (:data:`COMMAND`). The record is text of strangers: what is mis
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,7 +61,7 @@ def turns(store: Store, run: Run, record: AttemptRecord, stored: Stored) -> list
     """In order; empty for an attempt of another kind."""
     rows = record.evidence.get("choices")
     found = [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, list) else []
-    drawn, sent = _drawn(drawn_folder(store, run, record)), _sent(stored, record)
+    drawn, sent = _drawn(drawn_folder(store, run, record)), iter(_sent(stored, record))
     result = []
     for number, row in enumerate(found):
         was_sent = next(sent, None) if row.get("reply") is not None else None
@@ -96,9 +96,10 @@ def _reading(found: Any) -> Reading | None:
     return Reading(str(found.get("kind")), index if isinstance(index, int) else None, str(found.get("rule")))
 
 
-def _sent(stored: Stored, record: AttemptRecord) -> Iterator[bytes | None]:
-    """For each reply of the model the last picture that it was sent before: that of the present moment."""
+def _sent(stored: Stored, record: AttemptRecord) -> list[bytes | None]:
+    """For each turn of the model the last picture in its request: that of the present moment."""
     last: str | None = None
+    by_turn: dict[Any, str | None] = {}
     for entry in stored.transcript:
         if entry.get("kind") == "message" and isinstance(entry.get("message"), Mapping):
             content = entry["message"].get("content")
@@ -106,8 +107,9 @@ def _sent(stored: Stored, record: AttemptRecord) -> Iterator[bytes | None]:
                 where = part.get("image_url") if isinstance(part, Mapping) else None
                 url = where.get("url") if isinstance(where, Mapping) else where
                 last = url if isinstance(url, str) else last
-        elif entry.get("kind") == "reply":
-            yield None if last is None else stored.picture(record, last)
+        elif entry.get("kind") == "request" and isinstance(entry.get("turn"), int):
+            by_turn[entry["turn"]] = last  # a request that is made again after an eviction has the same turn
+    return [None if url is None else stored.picture(record, url) for url in by_turn.values()]
 
 
 def _drawn(folder: Path) -> dict[int, bytes]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Iterator
-from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -20,7 +19,7 @@ from manifests.lookup import condition_count
 from manifests.records import Artifact, Usage
 from runner.agents.base import AgentInfo
 from runner.agents.choices import as_published, strict
-from runner.plan import Planned, budget_labels, plan, versions
+from runner.plan import Planned, budget_labels, plan, run_mode, versions
 from runner.record import Course, Ending, Identity, make_record
 from runner.runtimes.base import RuntimeFacts
 from runner.settings import Choices, run_settings
@@ -44,19 +43,21 @@ def write_kidgym(
     """A run whose model takes the right option with chance ``skill``, else any. Its first ``kept`` attempts have a
     transcript with pictures."""
     manifests, kind = load(), "model" if "/" in model else "baseline"
-    info = AgentInfo(model, kind, "1", "f" * 64, "L0", parameters={})
+    given = {"setting": mode} if kind == "model" else {}
+    info = AgentInfo(model, kind, "1", "f" * 64, "L0", parameters=given)
     choices = Choices(model=model, board="kidgym", subset=subset, protocol="pass1", runtime="docker")
-    planned = [_of_mode(item, mode) for item in plan(manifests, choices, info)]
+    planned = plan(manifests, choices, info)
     recorded = run_settings(
         choices,
         info,
         environments={item.environment_id: item.engine for item in planned},
-        budgets=budget_labels(manifests, tuple(planned)),
+        budgets=budget_labels(manifests, planned),
         runtime="docker",
         images={},
         versions=versions(manifests, (item.engine for item in planned)),
+        mode=run_mode(manifests, "kidgym", planned),
     )
-    run = store.create_run(name, {**recorded, "mode": mode})
+    run = store.create_run(name, recorded)
     random, left = Random(name), kept
     with store.database.write() as session:
         for item in planned:
@@ -64,10 +65,6 @@ def write_kidgym(
                 _write(store, session, run, item, condition, info, random, skill, keep=left > 0)
                 left -= 1
     return run
-
-
-def _of_mode(item: Planned, mode: str) -> Planned:
-    return replace(item, mode=mode, settings=item.settings.model_copy(update={"mode": mode}))
 
 
 def _write(
@@ -134,6 +131,7 @@ def _played(
             message = {"kind": "message", "index": 2 * episode.steps, "message": {"role": "user", "content": user}}
             folder.append("transcript.jsonl", message)
             answer = {"role": "assistant", "content": reply}
+            folder.append("transcript.jsonl", {"kind": "request", "turn": episode.steps, "messages": 1})
             folder.append("transcript.jsonl", {"kind": "reply", "turn": episode.steps, "finish": "stop", "model": "m"})
             folder.append("transcript.jsonl", {"kind": "message", "index": 2 * episode.steps + 1, "message": answer})
         yield row
