@@ -176,6 +176,7 @@ class Submission(Strict):
     gpus: bool
     images: dict[str, dict[str, str]]
     versions: dict[str, str]
+    mode: str | None = None
     fingerprints: tuple[FingerprintCount, ...]
     attempts: AttemptCounts
     usage: UsageTotals
@@ -208,7 +209,8 @@ class LedgerLine(Strict):
 
 
 class RunSettings(Strict):
-    """Settings of an evaluated run: what its first entry holds. ``images`` maps engine to role to content identity."""
+    """Settings of an evaluated run: what its first entry holds. ``images`` maps engine to role to content identity;
+    ``mode`` is the setting, on boards that have settings."""
 
     board: str
     model: str
@@ -226,6 +228,7 @@ class RunSettings(Strict):
     gpus: bool
     images: dict[str, dict[str, str]]
     versions: dict[str, str]
+    mode: str | None = None
 
 
 class RunPayload(Strict):

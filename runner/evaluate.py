@@ -14,7 +14,7 @@ from runner.agents.base import Agent
 from runner.attempt import AttemptView, Services, check_space, run_attempt
 from runner.errors import AssayError, BadInput, RunStopped
 from runner.halt import Halt
-from runner.plan import Planned, budget_labels, run_versions
+from runner.plan import Planned, budget_labels, run_mode, run_versions
 from runner.recover import close_interrupted
 from runner.runtimes.base import EngineGone, Runtime
 from runner.schedule import Schedule, Taken
@@ -146,6 +146,7 @@ class Evaluation:
             runtime=runtime,
             images=images,
             versions=run_versions(self.planned),
+            mode=run_mode(self.manifests, self.choices.board, self.planned),
         )
 
     def _typed(self, settings: dict[str, object]) -> dict[str, object]:

@@ -133,6 +133,11 @@ def budget_labels(manifests: Manifests, planned: tuple[Planned, ...]) -> dict[st
     return labels
 
 
+def run_mode(manifests: Manifests, board: str, planned: Iterable[Planned]) -> str | None:
+    """The setting of a run; None on a board that has none, whose families each have their mode."""
+    return next((item.mode for item in planned), None) if manifests.boards[board].settings else None
+
+
 def run_versions(planned: Iterable[Planned]) -> dict[str, str]:
     """The versions of all groups of a run."""
     return {name: version for item in planned for name, version in item.settings.versions.items()}

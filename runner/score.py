@@ -95,7 +95,7 @@ def _run(store: Store, run: Run, records: list[AttemptRecord], subset: str | Non
         "board": settings["board"],
         "model": settings["model"],
         "agent": settings["agent"]["name"],
-        "setting": settings["agent"]["parameters"].get("setting"),
+        "setting": settings.get("mode"),
         "subset": subset or settings["subset"],
         "tasks": settings["tasks"] if subset is None else None,
         "protocol": settings["protocol"],

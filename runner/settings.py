@@ -18,6 +18,13 @@ from runner.store.text import digest, storable
 
 MAX_VALUES = 3  # of one field that are named when they differ
 _HINTS = {"agent.digest": " (its code and prompts)"}
+# What follows from another field is not said beside it: another subset has budgets, images and evaluators of its own,
+# another agent its own code.
+_FOLLOWING = {
+    "environments": ("budgets.", "images.", "versions."),
+    "model": ("agent.name", "agent.kind", "agent.version", "agent.digest"),
+    "agent.name": ("agent.kind", "agent.version", "agent.digest"),
+}
 
 
 @dataclass(frozen=True)
@@ -67,11 +74,12 @@ def run_settings(
     runtime: str,
     images: Mapping[str, tuple[ImageIdentity, ...]],
     versions: Mapping[str, str],
+    mode: str | None = None,
 ) -> dict[str, Any]:
     """The settings as they stand in the first entry of the ledger (plain JSON).
 
     ``environments`` maps every planned id to its engine, ``budgets`` a family (and level) to its limits, ``images`` an
-    engine to the identities of its pair.
+    engine to the identities of its pair. ``mode`` is the setting in which a run of a board with settings is made.
     """
     return storable(
         {
@@ -99,30 +107,75 @@ def run_settings(
                 engine: {image.role: image.content for image in identities} for engine, identities in images.items()
             },
             "versions": dict(versions),
+            **({} if mode is None else {"mode": mode}),
         }
     )
 
 
 def check_same(name: str, recorded: Mapping[str, Any], now: Mapping[str, Any]) -> None:
-    """Raises BadInput naming every field that differs, with both values, and the fix."""
-    before, after = flatten(recorded), flatten(now)
-    differing: dict[str, list[str]] = {}  # by the first part of their paths, in the order in which they are typed
-    for path in {**after, **before}:
-        if before.get(path) != after.get(path):
-            differing.setdefault(re.split(r"[.\[]", path)[0], []).append(path)
-    if not differing:
+    """Raises BadInput naming every field that differs, with both values, and the fix. What only follows from another
+    field, as the budgets of another subset, is left out."""
+    before, after = _compared(recorded), _compared(now)
+    paths = [path for path in {**after, **before} if before.get(path) != after.get(path)]
+    if not paths:
         return
+    differing: dict[str, list[str]] = {}  # by the first part of their paths, in the order in which they are typed
+    for path in paths:
+        if not _follows(path, paths, before, after):
+            differing.setdefault(path.split(".")[0], []).append(path)
     said = "; ".join(_difference(field, paths, before, after) for field, paths in differing.items())
     raise BadInput(f"run {name}: {said}: go back to what was recorded, or start another run with RUN=...")
 
 
+def _compared(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Leaves by dotted path. A list is one value, and so are the environments."""
+    planned = settings.get("environments")
+    whole = {"environments": planned} if planned else {}
+    rest = {key: value for key, value in settings.items() if key != "environments"}
+    return {**_leaves(rest), **whole}
+
+
+def _leaves(value: Mapping[str, Any], path: str = "") -> dict[str, Any]:
+    leaves: dict[str, Any] = {}
+    for key, item in value.items():
+        here = f"{path}.{key}" if path else str(key)
+        leaves.update(_leaves(item, here) if isinstance(item, Mapping) else {here: item})
+    return leaves
+
+
+def _follows(path: str, paths: list[str], before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
+    """Whether another field that differs explains ``path``: a choice of environments only what stands on one side."""
+    one_sided = before.get(path) is None or after.get(path) is None
+    return any(
+        field in paths and path.startswith(following) and path != field and (field != "environments" or one_sided)
+        for field, following in _FOLLOWING.items()
+    )
+
+
 def _difference(field: str, paths: list[str], before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
-    """``seed was 0 and is now 1``; of a field with many values (environments of a subset) the first ones."""
+    """``seed was 0 and is now 1``; of a field with many values the first ones."""
+    if field == "environments":
+        return _environments(before.get(field) or {}, after.get(field) or {})
     said = [
         f"{path}{_HINTS.get(path, '')} was {_short(before.get(path))} and is now {_short(after.get(path))}"
         for path in paths[:MAX_VALUES]
     ]
     return "; ".join(said) + (f"; {len(paths) - MAX_VALUES} more of {field}" if len(paths) > MAX_VALUES else "")
+
+
+def _environments(before: Mapping[str, str], after: Mapping[str, str]) -> str:
+    """``environments were 34 and are now 3 (31 left out: marble/dual-panda/A001, ...)``."""
+    parts = (
+        ("left out", [name for name in before if name not in after]),
+        ("added", [name for name in after if name not in before]),
+        ("on another engine", [name for name in after if name in before and before[name] != after[name]]),
+    )
+    said = "; ".join(f"{len(names)} {what}: {_first(names)}" for what, names in parts if names)
+    return f"environments were {len(before)} and are now {len(after)} ({said})"
+
+
+def _first(names: list[str]) -> str:
+    return ", ".join([*names[:MAX_VALUES], *(["..."] if len(names) > MAX_VALUES else [])])
 
 
 def flatten(value: Any, path: str = "") -> dict[str, Any]:
@@ -146,5 +199,7 @@ def attempt_seed(base_seed: int, environment_id: str, condition: int, ordinal: i
 
 
 def _short(value: Any) -> str:
+    if isinstance(value, list):
+        value = ",".join(map(str, value)) or None
     text = "not set" if value is None else str(value)
     return text if len(text) <= 60 else f"{text[:57]}..."

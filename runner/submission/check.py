@@ -15,6 +15,7 @@ from runner.submission.findings import Report
 from runner.submission.ledger_file import LedgerReader, lines_of, record_of
 from runner.submission.record_check import check_record
 from runner.submission.run_check import DecisionCheck, check_coverage, check_settings
+from runner.words import count
 
 UNSIGNED = "; fetch the bundle again"
 
@@ -120,12 +121,12 @@ def _stated(
     said = statement.predicate
     conditions = wanted.conditions if wanted is not None else said.conditions
     found = predicate(ledger.run, settings, tally, ledger.end, conditions, said.submitter)
-    mine = said.model_dump(mode="json")
+    mine = said.model_dump(mode="json", exclude_unset=True)
     for name, values in conditions.items():
         given = mine["conditions"].get(name, ())
         if len(given) != len(values):
             report.problem(
                 f"statement.predicate.conditions.{name}",
-                f"{len(given)} conditions, {len(values)} are prescribed by the manifests; evaluate all of them",
+                f"{count(len(given), 'condition')}, the manifests prescribe {len(values)}; evaluate all of them",
             )
     report.differences("statement.predicate", mine, found, "ledger and manifests; submit the run again")

@@ -14,7 +14,7 @@ from manifests.submission import RunSettings
 from runner.agents.base import AgentInfo
 from runner.agents.registry import BASELINES, AgentRequest, make_agent
 from runner.errors import BadInput
-from runner.plan import Planned, budget_labels, plan
+from runner.plan import Planned, budget_labels, plan, run_mode
 from runner.settings import Choices, run_settings
 from runner.submission.facts import condition_hashes
 
@@ -68,6 +68,7 @@ def expected(settings: RunSettings, manifests: Manifests) -> Expected:
         runtime=settings.runtime,
         images={},
         versions={},
+        mode=run_mode(manifests, settings.board, planned),
     )
     own = {name: value for name, value in found.items() if name not in ("images", "versions")}
     return Expected(own, {item.environment_id: item for item in planned})

@@ -77,7 +77,7 @@ def predicate(
         "schema_version": SUBMISSION_VERSION,
         "submitter": submitter.model_dump(),
         "run": dict(run),
-        **settings.model_dump(),
+        **settings.model_dump(exclude_unset=True),
         "conditions": dict(conditions),
         "official": tally.official and bool(counts),
         "fingerprints": [

@@ -29,7 +29,7 @@ def check_settings(settings: RunSettings, manifests: Manifests, report: Report) 
     except ManifestError as error:
         report.problem(SETTINGS, str(error))
         return None
-    found = settings.model_dump(mode="json", exclude={"images", "versions"})
+    found = settings.model_dump(mode="json", exclude={"images", "versions"}, exclude_unset=True)
     report.differences(SETTINGS, found, wanted.settings, "the manifests; evaluate again with these")
     digest = baseline_digest(settings.model, settings.board)
     if digest is not None and digest != settings.agent.digest:
