@@ -77,7 +77,7 @@ class Oracle:
                 self.verdict = "H-11"
             self.piles[word.peg].append(word.ring)
             self.raised.remove(word.ring)
-        elif word.kind == "loosen" and word.seconds > 0.25:
+        elif word.kind == "loosen" and word.seconds > 0.15:
             self.verdict = "H-60"
         elif word.kind == "throw":
             self.verdict = "H-61"
@@ -172,7 +172,7 @@ def history(board: Board, rng: random.Random, words: int) -> Iterator[Word]:
             if rng.random() < 0.2:
                 yield Word("wait", seconds=rng.choice([0.5, 0.8, 1.3]))
         elif raised and chance < 0.97:
-            yield Word("loosen", raised[-1], seconds=rng.choice([0.1, 0.15, 0.4, 0.8]))
+            yield Word("loosen", raised[-1], seconds=rng.choice([0.05, 0.08, 0.2, 0.8]))
         elif raised and chance < 0.98:
             yield Word("throw", raised[-1])
             return
@@ -217,6 +217,6 @@ def _solution(board: Board, rng: random.Random) -> Iterator[Word]:
     for ring, peg in moves[: rng.choice([len(moves), len(moves), len(moves) - 1])]:
         yield Word("raise", ring)
         if rng.random() < 0.1:
-            yield Word("loosen", ring, seconds=0.15)
+            yield Word("loosen", ring, seconds=0.08)
         yield Word("lower", ring, peg)
     yield Word("wait", seconds=rng.choice([0.8, 1.5, 1.5]))

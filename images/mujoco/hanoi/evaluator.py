@@ -71,6 +71,9 @@ class Evaluator(Referee):
         cast = self._cast
         kinds = [RING if name in cast.rings else PART.get(cast.parts.get(name, ""), WORLD) for name in cast.names]
         count = len(kinds)
+        self._robot = [kind in (FINGER, HAND) for kind in kinds]
+        robot = np.array(self._robot)
+        self._depth = np.where(robot[:, None] | robot[None, :], self.value["H-50"], self.value["H-51"])
         self._clauses = np.full((count, count), "", dtype=object)
         self._limit = np.full((count, count), np.inf)
         self._touch = np.zeros((count, count), dtype=np.int64)
@@ -125,10 +128,12 @@ class Evaluator(Referee):
             a, b = int(first[worst]), int(second[worst])
             force = float(contacts.forces[worst])
             self.violate(str(self._clauses[a, b]), self._pair(a, b), force, time=time)
-        deepest = int(contacts.depths.argmax())
-        if contacts.depths[deepest] > self.value["H-50"]:
+        beyond = contacts.depths / self._depth[first, second]
+        deepest = int(beyond.argmax())
+        if beyond[deepest] > 1:
             a, b = int(first[deepest]), int(second[deepest])
-            self.violate("H-50", self._pair(a, b), float(contacts.depths[deepest]), time=time)
+            clause = "H-50" if self._robot[a] or self._robot[b] else "H-51"
+            self.violate(clause, self._pair(a, b), float(contacts.depths[deepest]), time=time)
 
     def _pair(self, a: int, b: int) -> str:
         return f"{self._cast.names[a]} and {self._cast.names[b]}"

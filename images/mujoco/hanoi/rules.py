@@ -112,9 +112,12 @@ def _contact() -> list[Clause]:
     return [
         Clause("H-40", "Normal force of any contact of an arm or a hand (not its fingers).", 10.0, "N", None, "COLL"),
         Clause("H-41", "Normal force of any contact of a finger with anything but a ring.", 30.0, "N", None, "COLL"),
-        Clause("H-42", "Normal force of any contact of a finger with a ring.", 100.0, "N", None, "COLL"),
-        Clause("H-43", "Normal force of any contact of a ring with what is not the robot.", 60.0, "N", None, "COLL"),
-        Clause("H-50", "Depth of any contact, checked at 120 Hz as all contacts are.", 0.002, "m", None, "PEN"),
+        Clause("H-42", "Normal force of any contact of a finger with a ring.", 60.0, "N", None, "COLL"),
+        Clause("H-43", "Normal force of any contact of a ring with what is not the robot.", 40.0, "N", None, "COLL"),
+        Clause(
+            "H-50", "Depth of any contact of the robot, checked at 120 Hz as all contacts are.", 0.001, "m", None, "PEN"
+        ),
+        Clause("H-51", "Depth of any contact between other bodies.", 0.003, "m", None, "PEN"),
     ]
 
 
@@ -122,7 +125,7 @@ def _loss() -> list[Clause]:
     (x0, x1), (y0, y1), (z0, z1) = g.WORKSPACE
     return [
         Clause(
-            "H-60", "A ring that is on no peg may be out of the robot's touch for this long.", 0.2, "s", None, "DROP"
+            "H-60", "A ring that is on no peg may be out of the robot's touch for this long.", 0.1, "s", None, "DROP"
         ),
         Clause(
             "H-61",
