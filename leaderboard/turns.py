@@ -1,7 +1,7 @@
 """The turns of an attempt whose agent chose from lettered options, as its record holds them, each with its picture.
 
-Pictures are those that the model was sent, or those that were drawn afterwards from the stored states, one for each
-simulated second (:data:`COMMAND`). The record is text of strangers: what is missing or odd is left out, never guessed.
+Pictures are those that the model was sent, or those that were drawn afterwards from the stored states
+(:data:`COMMAND`, ``RENDER=1``). The record is text of strangers: what is missing or odd is left out, never guessed.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from manifests.records import AttemptRecord
 from runner.store.artifacts import RENDERED, rendered_stem
 from runner.store.store import Run, Store
 
-COMMAND = "assay episode {run} {sequence} --fps 1 --frames {folder}"
-FRAME = re.compile(r"frame_(\d{5})\.png")
+COMMAND = "assay episode {run} {sequence} --size 576 --stills rendered/"
+STILL = re.compile(r"state_(\d{5})\.png")
 
 
 @dataclass(frozen=True)
@@ -113,9 +113,9 @@ def _sent(stored: Stored, record: AttemptRecord) -> list[bytes | None]:
 
 
 def _drawn(folder: Path) -> dict[int, bytes]:
-    """Simulated second (so many steps were taken) to its picture."""
+    """Number of steps taken to the picture after them."""
     try:
-        names = {int(found[1]): path for path in folder.iterdir() if (found := FRAME.fullmatch(path.name))}
+        names = {int(found[1]): path for path in folder.iterdir() if (found := STILL.fullmatch(path.name))}
         return {number: path.read_bytes() for number, path in names.items() if path.stat().st_size <= LARGEST}
     except OSError:
         return {}

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import csv
+import html
+import io
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from kidgym_records import write_kidgym
+from PIL import Image
+from test_cli import assay
 
 from images.kidgym import png
 from images.kidgym.baseline import baseline
@@ -258,10 +263,10 @@ def test_without_pictures_the_page_names_the_command_and_then_shows_what_it_has_
     assert all(turn.picture is None and turn.reply is None for turn in found)
     assert "calls no model" in shown
     folder = turns.drawn_folder(store, run, attempt.record)
-    assert f"assay episode random {attempt.record.sequence} --fps 1 --frames rendered/{folder.name}" in shown
+    assert f"assay episode random {attempt.record.sequence} --size 576 --stills rendered/" in shown
     folder.mkdir(parents=True)
     for index in range(len(found) + 1):
-        (folder / f"frame_{index:05d}.png").write_bytes(b"picture %d" % index)
+        (folder / f"state_{index:05d}.png").write_bytes(b"picture %d" % index)
     drawn, shown = steps_of(site, store, "random", attempt)
     assert [turn.picture for turn in drawn] == [b"picture %d" % index for index in range(len(found))]
     assert shown.count("drawn from the recorded state") >= len(found)
@@ -296,3 +301,23 @@ def test_a_hundred_conditions_are_a_strip_of_signs_that_lead_to_their_attempts(s
     assert len(block.data.rows) == 100
     assert strips.wide([4, 100])
     assert not strips.wide([4, 4])
+
+
+def test_a_real_run_is_drawn_as_it_was_seen_and_shown_step_by_step(tmp_path: Path) -> None:
+    choices = ["--board", "kidgym", "--subset", "kidgym-quick", "--tasks", "kidgym/grid/SE-L1", "--runtime", "process"]
+    assay(tmp_path, "evaluate", "--model", "reference", *choices, "--run", "r", "--render", check=0)
+    made = Store(tmp_path, read_only=True)
+    site = Site(made, Found(Board(None).refresh(made)), lambda run: read_detail(made, run))
+    found = attempts(site, made, "r")
+    assert len(found) == 5
+    for attempt in found:
+        assert attempt.record is not None
+        steps, shown = steps_of(site, made, "r", attempt)
+        played = Episode("SE", 1, attempt.record.condition)
+        for turn in steps:
+            with Image.open(io.BytesIO(turn.picture or b"")) as picture:
+                np.testing.assert_array_equal(np.asarray(picture), frame(played.scene, played.task.theme))
+            played.choose(turn.taken)
+        assert played.end == "success"
+        assert played.task.goal in html.unescape(shown)
+    made.close()

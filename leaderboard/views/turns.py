@@ -13,7 +13,6 @@ from leaderboard.markup import Safe, badge, code, join, notice, small, table, ta
 from leaderboard.public import public
 from leaderboard.turns import COMMAND, Reading, Turn
 from manifests.records import AttemptRecord
-from runner.store.artifacts import RENDERED, rendered_stem
 
 LONGEST = 4000  # characters of a reply
 LARGEST = 1 << 20  # bytes of a picture
@@ -102,7 +101,7 @@ def letter(index: int) -> str:
 
 
 def _how_to_draw(run: str, record: AttemptRecord) -> Safe:
-    command = COMMAND.format(run=run, sequence=record.sequence, folder=f"{RENDERED}/{rendered_stem(record)}")
+    command = COMMAND.format(run=run, sequence=record.sequence)
     return notice(
         "No picture of this episode is stored.",
         tag("p", "Whoever has the records draws them from the recorded states, in the folder of the run:"),

@@ -10,6 +10,7 @@ import click
 
 from runner.errors import BadInput
 from runner.terminal import echo
+from runner.words import count
 
 if TYPE_CHECKING:
     from runner.episode.stage import Stage
@@ -23,6 +24,7 @@ RUNTIMES = ("auto", "docker", "bubblewrap", "process")
 @click.argument("attempt", required=False)
 @click.option("--video", help="Write FILE.mp4 (needs `make video`) or FILE.webp; FOLDER/ makes a name.")
 @click.option("--frames", type=click.Path(path_type=Path), help="Write one PNG for each frame into this folder.")
+@click.option("--stills", help="Write one PNG for each recorded state, without captions; FOLDER/ makes a name.")
 @click.option("--sheet", help="Write a PNG with the key moments; FOLDER/ makes a name.")
 @click.option(
     "--at", multiple=True, metavar="TIME[@CAMERA[*ZOOM]][=TEXT]", help="A moment of the sheet; may be repeated."
@@ -38,15 +40,17 @@ def command(
     attempt: str | None,
     video: str | None,
     frames: Path | None,
+    stills: str | None,
     sheet: str | None,
     at: tuple[str, ...],
     transcript: bool,
     **options: Any,
 ) -> None:
-    """Show ATTEMPT (a sequence number or an id) of RUN; an attempt's id alone will do.
+    """Show one attempt: video, pictures, contact sheet, transcript.
 
-    Without an option it prints what the attempt was, how it ended and what the evaluator saw. Pictures are drawn now
-    from the recorded states; the records are not touched.
+    ATTEMPT of RUN is a sequence number or an id; an attempt's id alone will do. Without an option it prints what the
+    attempt was, how it ended and what the evaluator saw. Pictures are drawn now from the recorded states; the records
+    are not touched.
     """
     from runner.episode.film import can_mp4, check_choices, video_writer
 
@@ -57,10 +61,10 @@ def command(
     film = _path(video, episode, ".mp4" if can_mp4() else ".webp")
     if film is not None:
         video_writer(film)
-    if transcript or not (video or frames or sheet):
+    if transcript or not (video or frames or stills or sheet):
         _print(episode, whole=transcript)
-    if video or frames or sheet:
-        _draw(episode, film, frames, _path(sheet, episode, ".png"), at, options)
+    if video or frames or stills or sheet:
+        _draw(episode, film, frames, _path(stills, episode, ""), _path(sheet, episode, ".png"), at, options)
 
 
 def _path(given: str | None, episode: Episode, ending: str) -> Path | None:
@@ -97,13 +101,14 @@ def _print(episode: Episode, *, whole: bool) -> None:
         return
     for line in text.timeline(episode):
         echo(line)
-    echo("more: --transcript, --video FILE, --frames FOLDER, --sheet FILE", err=True)
+    echo("more: --transcript, --video FILE, --frames FOLDER, --stills FOLDER, --sheet FILE", err=True)
 
 
 def _draw(
     episode: Episode,
     video: Path | None,
     frames: Path | None,
+    stills: Path | None,
     sheet: Path | None,
     at: tuple[str, ...],
     options: dict[str, Any],
@@ -120,6 +125,8 @@ def _draw(
         if sheet is not None:
             write_sheet(sheet, stage, episode, moments, _cameras(stage, options["camera"])[0])
             echo(f"{sheet}: {sheet.stat().st_size / 1e3:.0f} kB")
+        if stills is not None:
+            _stills(stage, episode, stills, options)
         if video is not None or frames is not None:
             _film(stage, episode, video, frames, options)
 
@@ -133,8 +140,8 @@ def _film(stage: Stage, episode: Episode, video: Path | None, frames: Path | Non
     film = Film(stage, episode, views, options["fps"], hold_s=0.0 if video is None else 2.0)
     with console(error=True).status("drawing") as status:
 
-        def say(done: int, count: int) -> None:
-            status.update(f"drawing {done} of {count} frames")
+        def say(done: int, every: int) -> None:
+            status.update(f"drawing {done} of {count(every, 'frame')}")
 
         if video is not None:
             write_video(video, film, say)
@@ -142,9 +149,18 @@ def _film(stage: Stage, episode: Episode, video: Path | None, frames: Path | Non
             write_frames(frames, Film(stage, episode, views, options["fps"], hold_s=0.0), say)
     if video is not None:
         size = f"{film.width} x {film.height}"
-        echo(f"{video}: {film.count} frames of {size}, {video.stat().st_size / 1e6:.1f} MB")
+        echo(f"{video}: {count(film.count, 'frame')} of {size}, {video.stat().st_size / 1e6:.1f} MB")
     if frames is not None:
-        echo(f"{frames}: {len(list(frames.glob('frame_*.png')))} pictures")
+        echo(f"{frames}: {count(len(list(frames.glob('frame_*.png'))), 'picture')}")
+
+
+def _stills(stage: Stage, episode: Episode, folder: Path, options: dict[str, Any]) -> None:
+    from runner.episode.stage import View
+    from runner.episode.stills import write_stills
+
+    view = View(_cameras(stage, options["camera"])[0], options["size"], options["fine"])
+    drawn = write_stills(folder, stage, episode, view, lambda done, every: None)
+    echo(f"{folder}: {count(drawn, 'picture')}")
 
 
 def _cameras(stage: Stage, given: str | None) -> list[str]:
