@@ -27,7 +27,8 @@ class Board(Strict):
     """One benchmark with its own metric. ``subset`` and ``protocol`` are what a run gets without a choice.
 
     ``interface`` says what an agent does at each turn, and so which agents there are. ``settings`` are the ways of
-    prompting, the first one is the default; ``temperature`` that of every model call, None: the user's choice.
+    prompting, the first one is the default; ``temperatures`` those of model calls, the first one is the default and the
+    others are for models that do not take it; none: the user's choice.
     ``resampled``: what intervals are made of. Where a board's tasks are all that there are and its conditions a sample
     of them, it is the conditions (episodes) of each task; else the tasks. ``breakdowns`` are those of a score, and
     ``shown`` those of a table for people.
@@ -39,7 +40,7 @@ class Board(Strict):
     protocol: Name
     interface: Literal["control", "choice"]
     settings: tuple[Name, ...]
-    temperature: Annotated[float, Field(ge=0, le=2)] | None
+    temperatures: tuple[Annotated[float, Field(ge=0, le=2)], ...]
     resampled: Literal["tasks", "episodes"]
     breakdowns: tuple[Name, ...]
     shown: tuple[Name, ...]

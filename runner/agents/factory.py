@@ -100,16 +100,20 @@ def choice_agent(request: AgentRequest, model: Model, rules: Policy | None = Non
 
 
 def at_temperature(request: AgentRequest) -> AgentRequest:
-    """The request at the temperature of its board. Raises BadInput for another one."""
-    wanted, given = request.rules.temperature, request.parameters.temperature
-    if wanted is None:
+    """The request at a temperature of its board; with none where a model takes none. Raises BadInput for another one."""
+    wanted, given = request.rules.temperatures, request.parameters.temperature
+    if not wanted:
         return request
-    if given not in (None, wanted):
-        raise BadInput(f"temperature {given:g}: board {request.board} is played at {wanted:g}; leave TEMPERATURE out")
+    if given is not None and given not in wanted:
+        others = ", ".join(f"{value:g}" for value in wanted[1:])
+        raise BadInput(
+            f"temperature {given:g}: board {request.board} is played at {wanted[0]:g}, and at {others} where a model "
+            "takes nothing else; leave TEMPERATURE out"
+        )
     taken = library().takes(request.model)
-    if taken is not None and "temperature" not in taken:  # its provider's own, and the settings name none
-        wanted = None
-    return replace(request, parameters=replace(request.parameters, temperature=wanted))
+    chosen = wanted[0] if given is None else given
+    unset = taken is not None and "temperature" not in taken
+    return replace(request, parameters=replace(request.parameters, temperature=None if unset else chosen))
 
 
 def manner_of(model: Model, rules: Policy) -> Manner:
