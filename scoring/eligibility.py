@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 
 from manifests.records import Outcome
+from manifests.words import count
 
 from .ledger import Attempt, LedgerError
 from .rules import Rules
@@ -166,7 +167,7 @@ def _group_keys(attempts: list[Attempt], selection: Selection) -> tuple[str, ...
     if selection.groups is None:
         if len(found) > 1:
             raise LedgerError(
-                f"attempts of {len(found)} settings ({', '.join(map(repr, found))}); "
+                f"attempts of {count(len(found), 'setting')} ({', '.join(map(repr, found))}); "
                 "scores of different settings never mix: score one, or register them as groups"
             )
         return tuple(found) or ("",)
@@ -217,7 +218,7 @@ def _state(
     closer, blocker, valid = int(window.closer[slot]), int(window.blocker[slot]), int(window.valid[slot])
     state = STATES[int(window.state[slot])]
     if closer >= 0:
-        spent = f"{valid} valid attempt{'s' * (valid > 1)}; attempt {attempts[closer].sequence} closed it"
+        spent = f"{count(valid, 'valid attempt')}; attempt {attempts[closer].sequence} closed it"
         return state, f"solved within {spent}" if state == "success" else f"not solved in {spent}"
     if blocker < 0:
         return state, f"{valid} of at most {rules.opportunities} valid attempts recorded; the next one is due"

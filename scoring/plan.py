@@ -49,4 +49,4 @@ def selection_of(
     whole = Selection(subset, tuple(tasks), chosen.rankable, inner, groups, resampled)
     if members is None:
         return whole
-    return whole.restricted(f"tasks of {subset}", members, ranked=False)
+    return whole.restricted(f"a choice of tasks from {subset}", members, ranked=False)

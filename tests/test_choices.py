@@ -147,3 +147,8 @@ def test_whatever_the_reply_an_index_is_one_of_the_options(reply, actions):
 @given(st.integers(0, 3), st.sampled_from(["{}", "The answer is {}.", "<answer>{}</answer>", "Option {}", "({})"]))
 def test_every_letter_is_read_in_every_form(index, form):
     assert strict(form.format(LETTERS[index]), ITEMS).index == index
+
+
+@pytest.mark.parametrize("reply", ["Answer: \u212a", "answer: \u0130", "answer: \u0131", "Option \u017f", "\uff22"])
+def test_a_letter_that_only_looks_like_one_of_the_options_names_none(reply):
+    assert strict(reply, ITEMS).kind == "none"

@@ -92,7 +92,7 @@ def _document(**fields: Any) -> str:
         ("{", "is not valid JSON"),
         ("[" * 100_000, "is not valid JSON"),
         ('{"title": "t", "title": "u"}', "the key 'title' stands twice"),
-        (_document().replace("8", "NaN"), "NaN is not allowed"),
+        (_document().replace("8", "NaN"), "NaN is no JSON number"),
         (_document().replace('"12.50"', "12.5"), "rows[0].pass_at_1: input should be a valid string, got 12.5"),
         (_document(row=[]), "row: unknown field"),
         (_document(partitions=[{"whole": "s", "parts": ["t", "u"]}]), "partitions[0]: no row has subset 't'"),
@@ -119,3 +119,41 @@ def test_a_file_that_is_not_there_or_of_another_kind_is_refused(tmp_path: Path) 
 def test_a_byte_order_mark_and_windows_line_ends_are_read(tmp_path: Path) -> None:
     path = write(tmp_path, "\ufeff" + GOOD.replace("\n", "\r\n"))
     assert read_claims(path).rows[0].pass_at_1 == "12.50"
+
+
+TABLES = "table,agent,subset,suite,conditions,attempts,pass_at_1,pass_at_2,successes,failures\n"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "what"),
+    [
+        ("T6,x,s,a,24,,12.50,16.67,,", "T9,x,s,a,24,,25.00,16.67,,", "T9 prints 25.00, T6 prints 12.50"),
+        ("T6,x,s,a,24,,12.50,16.67,,", "T9,x,s,a,24,,12.50,29.17,,", "T9 prints 29.17, T6 prints 16.67"),
+        ("T6,x,s,a,24,40,,,,", "T9,x,s,a,24,41,,,,", "T9 prints 41 attempts, T6 prints 40"),
+        ("T6,x,s,a,24,,,,4,", "T9,x,s,a,24,,,,5,", "T9 prints 5 successes, T6 prints 4"),
+        ("T6,x,s,a,24,,,,,20", "T9,x,s,a,24,,,,,19", "T9 prints 19 failures, T6 prints 20"),
+        (
+            "T6,x,s,a,24,,12.50,,,\nT6,x,s,mean,24,,12.50,,,",
+            "T9,x,s,mean,24,,16.67,,,",
+            "T9 prints 16.67, T6 prints 12.50",
+        ),
+        ("T6,x,s,a,80,,16.25,20.00,,", "T9,x,s,a,80,,16.25,20.00,24,56", "24/80 = 30.00, T6 prints 20.00"),
+    ],
+)
+def test_two_tables_that_print_one_figure_differently_do_not_agree(
+    first: str, second: str, what: str, tmp_path: Path
+) -> None:
+    found = check(read_claims(write(tmp_path, f"{TABLES}{first}\n{second}\n")))
+    assert any(row["check"] == "agreement" and row["text"] == what and not row["holds"] for row in found["findings"])
+
+
+def test_tables_with_other_decimals_agree_as_far_as_they_go(tmp_path: Path) -> None:
+    rows = "T6,x,s,a,24,,12.5,16.7,,\nT9,x,s,a,24,,12.50,16.67,4,20\nT10,x,s,a,24,45,13,17,4,20\n"
+    assert check(read_claims(write(tmp_path, TABLES + rows)))["consistent"]
+
+
+def test_attempts_are_held_against_the_rate_of_their_own_table(tmp_path: Path) -> None:
+    rows = "T5,x,s,all,80,147,16.25,20.00,,\nT7,x,s,all,80,140,25.00,30.00,24,56\n"
+    found = check(read_claims(write(tmp_path, TABLES + rows)))
+    assert found["counts"]["attempts"] == {"holds": 2, "fails": 0, "undecided": 0}
+    assert not found["consistent"]

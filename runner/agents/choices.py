@@ -48,7 +48,7 @@ _CUE = re.compile(
     r"(?:\s+(?:letter|option|action))?(?:\s+(?:is|would\s+be|will\s+be|should\s+be|must\s+be))?"
     r"|(?:choose|chose|select|pick|choosing|selecting|picking|go\s+with|going\s+with|opt\s+for)"
     r"(?:\s+(?:the\s+)?(?:letter|option|action|choice|answer))*(?:\s+(?:letter|option))?)"
-    r"\s*(?:is|:|=|-|\u2192)?\s*[\"'(\[\u2018\u201c]*([A-Za-z])(?![A-Za-z0-9'\u2019])",
+    r"\s*(?:is|:|=|-|\u2192)?\s*[\"'(\[\u2018\u201c]*((?-i:[A-Za-z]))(?![A-Za-z0-9'\u2019])",
     re.IGNORECASE,
 )
 _LISTED = re.compile(r"(?<![A-Za-z0-9])([A-Z])\s?[).:](?![A-Za-z0-9])")

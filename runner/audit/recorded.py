@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from manifests import strict
+from manifests import arrays, strict
 from manifests.load import Manifests
 from manifests.records import AttemptRecord
 from runner.agents.base import AgentInfo
@@ -104,5 +104,4 @@ def _bytes(folder: Path, name: str) -> bytes:
 
 
 def _array(folder: Path, name: str) -> np.ndarray:
-    found: np.ndarray = np.load(folder / ARTIFACTS[name], allow_pickle=False)
-    return found
+    return arrays.load(folder / ARTIFACTS[name])

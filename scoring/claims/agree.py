@@ -25,9 +25,44 @@ def board(board: Board) -> Iterator[Finding]:
             yield from _average(row, k, board)
     for row in board.rows:
         yield from _attempts(row, board)
+    yield from _tables(board)
     yield from _counts_and_rates(board)
     yield from _counts_and_headline(board)
     yield from _counts_and_total(board)
+
+
+def _tables(board: Board) -> Iterator[Finding]:
+    """Tables that print the same figure print the same number, as far as their decimals go."""
+    yield from _tables_of_headlines(board)
+    for (_, k), entries in board.printed.items():
+        first, rate = entries[0]
+        for row, other in entries[1:]:
+            text = f"{row.table} prints {other.printed.text}, {first.table} prints {rate.printed.text}"
+            yield Finding("agreement", place(row, k), _overlap(rate.bounds, other.bounds), text)
+    for field in ("attempts", "successes", "failures"):
+        seen: dict[str, ClaimRow] = {}
+        for row in board.rows:
+            number = getattr(row, field)
+            if number is None:
+                continue
+            before = seen.setdefault(row.suite, row)
+            if before is not row:
+                wanted = getattr(before, field)
+                text = f"{row.table} prints {number} {field}, {before.table} prints {wanted}"
+                yield Finding("agreement", place(row), number == wanted, text)
+
+
+def _tables_of_headlines(board: Board) -> Iterator[Finding]:
+    for k in OPPORTUNITIES:
+        headlines = [(row, Printed.of(text)) for row in board.of(MEAN) if (text := printed_rate(row, k)) is not None]
+        for row, printed in headlines[1:]:
+            before, other = headlines[0]
+            shown = f"{row.table} prints {printed.text}, {before.table} prints {other.text}"
+            yield Finding("agreement", place(row, k), _overlap(other.about, printed.about), shown)
+
+
+def _overlap(first: tuple[Fraction, Fraction], second: tuple[Fraction, Fraction]) -> bool:
+    return first[0] <= second[1] and second[0] <= first[1]
 
 
 def _average(row: ClaimRow, k: K, board: Board) -> Iterator[Finding]:
@@ -62,10 +97,11 @@ def _attempts(row: ClaimRow, board: Board) -> Iterator[Finding]:
 
 
 def _first_successes(row: ClaimRow, board: Board) -> Span | None:
-    """How many conditions the first attempts solve, by the row's own rate or by those of the suites; None where a rate
-    is not printed or no count gives it."""
+    """How many conditions the first attempts solve, by the row's own rate, by another table's, or by those of the
+    suites; None where a rate is not printed or no count gives it."""
     if row.suite != MEAN:
-        rates = [board.rates[row.suite, 1][1]] if (row.suite, 1) in board.rates else None
+        entries = board.printed.get((row.suite, 1), [])
+        rates = [rate for other, rate in entries if other is row] or [rate for _, rate in entries[:1]] or None
     else:
         found = board.suite_rates(1)
         rates = list(found.values()) if found else None
@@ -98,14 +134,15 @@ def _attempts_and_headline(row: ClaimRow, first: int, text: str, planned: tuple[
 
 
 def _counts_and_rates(board: Board) -> Iterator[Finding]:
-    """A printed number of solved conditions is the printed Pass@2."""
-    for suite, (row, successes) in board.successes.items():
-        if (suite, 2) not in board.rates or successes > row.conditions:
+    """A printed number of solved conditions is the printed Pass@2, in each table that prints it."""
+    for row in board.rows:
+        successes = row.successes
+        if successes is None or successes > row.conditions:
             continue
-        other, rate = board.rates[suite, 2]
-        holds = rate.counts is not None and rate.counts[0] <= successes <= rate.counts[1]
-        text = f"{rate.printed.spelled(successes, row.conditions)}, {other.table} prints {rate.printed.text}"
-        yield Finding("agreement", place(row, 2), holds, text)
+        for other, rate in board.printed.get((row.suite, 2), []):
+            holds = rate.counts is not None and rate.counts[0] <= successes <= rate.counts[1]
+            text = f"{rate.printed.spelled(successes, row.conditions)}, {other.table} prints {rate.printed.text}"
+            yield Finding("agreement", place(row, 2), holds, text)
 
 
 def _counts_and_headline(board: Board) -> Iterator[Finding]:

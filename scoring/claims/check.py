@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from manifests.claims import ALL, MEAN, ClaimRow, Claims, LabelRow, Share, Total
+from manifests.words import count
 
 from . import agree
 from .findings import Finding, result
@@ -94,7 +95,7 @@ def _headline(where: str, text: str, planned: tuple[int, ...]) -> Finding:
     found = {name: sums.near(*printed.numerators(sums.denominator, name)) for name in ROUNDINGS}
     roundings = tuple(name for name, near in found.items() if near.inside is not None)
     data = {**data, "roundings": list(roundings), "nearest": []}
-    suites = f"{len(planned)} suite{'s' * (len(planned) != 1)} of {', '.join(map(str, planned))} binary outcomes"
+    suites = f"{count(len(planned), 'suite')} of {', '.join(map(str, planned))} binary outcomes"
     if roundings:
         return Finding(
             "headline",

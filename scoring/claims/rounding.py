@@ -30,6 +30,12 @@ class Printed:
     def value(self) -> Fraction:
         return Fraction(self.units, self.whole)
 
+    @property
+    def about(self) -> tuple[Fraction, Fraction]:
+        """What the true rate can be, however it was rounded: within one unit of what is printed."""
+        unit = Fraction(1, self.whole)
+        return max(Fraction(), self.value - unit), min(Fraction(1), self.value + unit)
+
     def like(self, rate: Fraction) -> str:
         """Another rate with as many decimals, rounded half up."""
         units = (2 * rate * self.whole + 1) // 2
@@ -90,8 +96,7 @@ class Rate:
         """What the true rate can be: from the counts, or, where none gives it, within one unit of what is printed."""
         if self.counts:
             return Fraction(self.counts[0], self.planned), Fraction(self.counts[1], self.planned)
-        unit = Fraction(1, self.printed.whole)
-        return max(Fraction(), self.printed.value - unit), min(Fraction(1), self.printed.value + unit)
+        return self.printed.about
 
     @property
     def nearest(self) -> tuple[int, ...]:

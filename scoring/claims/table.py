@@ -36,15 +36,20 @@ class Board:
     planned: dict[str, int]
 
     @cached_property
-    def rates(self) -> dict[tuple[str, K], tuple[ClaimRow, Rate]]:
-        """Row and rate by suite (or ``all``) and k; of several tables the first."""
-        found: dict[tuple[str, K], tuple[ClaimRow, Rate]] = {}
+    def printed(self) -> dict[tuple[str, K], list[tuple[ClaimRow, Rate]]]:
+        """Rows and rates of all tables by suite (or ``all``) and k."""
+        found: dict[tuple[str, K], list[tuple[ClaimRow, Rate]]] = defaultdict(list)
         for row in self.rows:
             for k in OPPORTUNITIES:
                 text = printed_rate(row, k)
                 if text is not None and row.suite != MEAN:
-                    found.setdefault((row.suite, k), (row, Rate.of(text, row.conditions)))
-        return found
+                    found[row.suite, k].append((row, Rate.of(text, row.conditions)))
+        return dict(found)
+
+    @cached_property
+    def rates(self) -> dict[tuple[str, K], tuple[ClaimRow, Rate]]:
+        """Row and rate by suite (or ``all``) and k; of several tables, which must agree, the first."""
+        return {key: rows[0] for key, rows in self.printed.items()}
 
     def suite_rates(self, k: K) -> dict[str, Rate] | None:
         """Pass@k of every suite, or None when one is not printed."""
@@ -54,8 +59,13 @@ class Board:
 
     @cached_property
     def successes(self) -> dict[str, tuple[ClaimRow, int]]:
-        """Row and printed number of solved conditions by suite (or ``all``)."""
-        return {row.suite: (row, row.successes) for row in self.rows if row.successes is not None}
+        """Row and printed number of solved conditions by suite (or ``all``); of several tables, which must agree, the
+        first."""
+        found: dict[str, tuple[ClaimRow, int]] = {}
+        for row in self.rows:
+            if row.successes is not None:
+                found.setdefault(row.suite, (row, row.successes))
+        return found
 
     def of(self, suite: str) -> Iterator[ClaimRow]:
         return (row for row in self.rows if row.suite == suite)
