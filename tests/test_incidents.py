@@ -197,8 +197,9 @@ def test_an_attempt_without_a_record_and_an_unknown_number_are_refused(
     row = store.open_attempt(run, "marble/dual-panda/A007", 0, Owner.current())
     with pytest.raises(BadInput, match="attempt 2 is opened and has no record yet"):
         confirm(store, run, row.sequence, *trusted, REASON)
-    with pytest.raises(BadInput, match="no attempt has the sequence number 77"):
-        confirm(store, run, 77, *trusted, REASON)
+    for number in (77, 0, -1, 2**63, -(2**64), 10**30):
+        with pytest.raises(BadInput, match=f"no attempt has the sequence number {number}"):
+            confirm(store, run, number, *trusted, REASON)
 
 
 @pytest.mark.parametrize("reason", ["", "  \n", "x" * 5000])
