@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from slider_runtime import Scripted, evaluation
+from sqlalchemy import event
 from test_cli import assay, one_error
 
 from runner.agents.base import AttemptContext
@@ -78,6 +79,17 @@ def test_a_table_of_attempts_that_is_not_what_the_ledger_says_is_not_gone_on_wit
 ) -> None:
     edit(home, statement)
     assert said in refused(home)
+
+
+def test_a_run_is_checked_by_reading_its_ledger_once(home: Path) -> None:
+    store = Store(home)
+    run = store.find_run("test")
+    assert run is not None
+    statements: list[str] = []
+    event.listen(store.database.engine, "before_cursor_execute", lambda *given: statements.append(given[2]))
+    store.check_intact(run)
+    assert sum("FROM entry" in statement for statement in statements) == 1
+    store.close()
 
 
 def test_an_attempt_that_no_ledger_knows_is_not_gone_on_with(home: Path) -> None:

@@ -20,9 +20,12 @@ if TYPE_CHECKING:
 def open_store(*, write: bool = False) -> Store:
     """The store. Where its folder cannot be written, one that is for reading; a command that only writes says so."""
     from runner.store.store import Store, default_home
+    from runner.terminal import echo
 
     home = default_home()
-    return Store(read_only=not write and home.is_dir() and not os.access(home, os.W_OK))
+    return Store(
+        read_only=not write and home.is_dir() and not os.access(home, os.W_OK), say=lambda text: echo(text, err=True)
+    )
 
 
 def find_run(store: Store, name: str) -> Run:

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,10 +22,10 @@ from sqlalchemy.pool import NullPool
 from sqlmodel import Session
 
 from runner.errors import AssayError, BadInput
+from runner.store import waiting
 from runner.store.filesystem import DOUBTFUL, NETWORK, filesystem_magic, why_not_made
 from runner.store.tables import SCHEMA_VERSION
 
-BUSY_TIMEOUT_S = 60  # a writer holds the lock for milliseconds; 60 s covers a stalled disk with 20 writers in line
 READER_TIMEOUT_S = 2  # WAL readers wait for nobody but a recovery; somebody is looking at the page meanwhile
 _MIGRATION_LOCK = 7_115_397  # PostgreSQL advisory lock: one migration at a time
 
@@ -58,11 +57,15 @@ class StoreVersion(StoreError):
 class Database:
     """An engine with two kinds of transactions. Safe to share between threads.
 
-    ``read_only`` creates, migrates and changes nothing, and also reads a store on a read-only mount.
+    ``read_only`` creates, migrates and changes nothing, and also reads a store on a read-only mount. ``say`` is told
+    when a writer has to wait for another process; it may be replaced at any time.
     """
 
-    def __init__(self, url: str | URL, *, read_only: bool = False) -> None:
+    def __init__(
+        self, url: str | URL, *, read_only: bool = False, say: Callable[[str], None] = lambda text: None
+    ) -> None:
         self.url = url
+        self.say = say
         self.read_only = read_only
         self.path: Path | None = None
         try:
@@ -82,8 +85,8 @@ class Database:
             raise StoreError(f"store {self.label}: {error}: pip install 'assay[postgres]'") from None
         if self.path is not None:
             if not read_only:
-                event.listen(self.engine, "connect", _configure_sqlite)
-            event.listen(self.engine, "begin", _begin_sqlite)
+                event.listen(self.engine, "connect", self._configure)
+            event.listen(self.engine, "begin", self._begin)
         with self.errors():
             self._check_version() if read_only else self._migrate()
         self._file = self._identity()
@@ -136,9 +139,7 @@ class Database:
             if "disk is full" in cause or "No space left" in cause or "disk I/O error" in cause:
                 raise StoreFull(f"store {self.label}: {cause}: free disk space, then run the same command") from None
             kind = StoreLocked if "locked" in cause else StoreError
-            raise kind(
-                f"store {self.label}: {cause}: {_advice(cause, file=self.path is not None, read_only=self.read_only)}"
-            ) from None
+            raise kind(f"store {self.label}: {cause}: {_advice(cause, self.path, read_only=self.read_only)}") from None
         except DatabaseError as error:
             if isinstance(error.orig, sqlite3.IntegrityError) or type(error).__name__ == "IntegrityError":
                 raise
@@ -146,6 +147,21 @@ class Database:
                 f"store {self.label}: not a usable database ({_first_line(error)}): restore it from a backup, or "
                 "move it away to start an empty one"
             ) from None
+
+    def _configure(self, connection: Any, _record: Any) -> None:
+        assert self.path is not None
+        waiting.configure(connection, self.path, self.say)
+
+    def _begin(self, connection: Connection) -> None:
+        if not connection.get_execution_options().get("assay_write", False):
+            connection.exec_driver_sql("BEGIN")
+            return
+        assert self.path is not None
+        driver: Any = connection.connection.driver_connection
+        try:
+            waiting.begin_immediate(driver, self.path, self.say)
+        except sqlite3.OperationalError as error:
+            raise OperationalError("BEGIN IMMEDIATE", None, error) from None
 
     def _migrate(self) -> None:
         with self.engine.connect() as connection:
@@ -234,30 +250,6 @@ def _upgrade(connection: Connection) -> None:
     command.upgrade(config, "head")
 
 
-def _configure_sqlite(connection: Any, _record: Any) -> None:
-    """Per connection: our own BEGIN, the busy timeout, WAL, foreign keys, full durability at commit."""
-    connection.isolation_level = None
-    cursor = connection.cursor()
-    cursor.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_S * 1000}")
-    deadline = time.monotonic() + BUSY_TIMEOUT_S
-    while cursor.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
-        # The switch to WAL does not wait for the busy timeout when two processes make it at once.
-        try:
-            cursor.execute("PRAGMA journal_mode = WAL")
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error) or time.monotonic() > deadline:
-                raise
-            time.sleep(0.02)
-    cursor.execute("PRAGMA synchronous = FULL")
-    cursor.execute("PRAGMA foreign_keys = ON")
-    cursor.close()
-
-
-def _begin_sqlite(connection: Connection) -> None:
-    write = connection.get_execution_options().get("assay_write", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
-
-
 def make_folder(path: Path) -> None:
     """Raises StoreError when it does not exist and cannot be made."""
     try:
@@ -289,13 +281,14 @@ def _first_line(error: DatabaseError) -> str:
     return str(error.orig).strip().splitlines()[0]
 
 
-def _advice(cause: str, *, file: bool, read_only: bool) -> str:
+def _advice(cause: str, path: Path | None, *, read_only: bool) -> str:
     if "locked" in cause:
-        return "another process holds it; wait for it to end, or stop it"
+        who = waiting.holder(path) if path is not None else "another process"
+        return f"{who} holds it; wait for it to end, or stop it"
     if "unable to open" in cause and read_only:
         return "its last entries stand in the -wal file beside it: copy the folder to where it can be written"
     if "readonly" in cause or "unable to open" in cause:
         return "make the file and its folder writable, or set ASSAY_HOME to another place"
-    if file:
+    if path is not None:
         return "it is not whole: restore it from a backup, or move it away to start an empty one"
     return "check that it is running and that the address is right"

@@ -6,7 +6,7 @@ edited, removed, added or moved breaks the chain at its place.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -89,9 +89,21 @@ def _row(session: Session, run_id: str, sequence: int, kind: str, payload: dict[
     return _entry(row, clean)
 
 
+def rows(session: Session, run_id: str) -> Sequence[EntryRow]:
+    """The entries as they are stored, in order."""
+    return session.exec(select(EntryRow).where(EntryRow.run_id == run_id).order_by(col(EntryRow.sequence))).all()
+
+
+def entry_of(row: EntryRow) -> Entry:
+    """Raises LedgerError for a payload that was never written so."""
+    try:
+        return _entry(row, parse(row.payload))
+    except ValueError as error:
+        raise view.LedgerError(f"entry {row.sequence} was changed: its payload is not JSON: {error}") from None
+
+
 def entries(session: Session, run_id: str) -> list[Entry]:
-    rows = session.exec(select(EntryRow).where(EntryRow.run_id == run_id).order_by(col(EntryRow.sequence))).all()
-    return [_entry(row, parse(row.payload)) for row in rows]
+    return [entry_of(row) for row in rows(session, run_id)]
 
 
 def verify(found: Iterable[Entry]) -> str | None:
@@ -114,7 +126,7 @@ def rebuild(session: Session, run_id: str) -> int:
     run = session.get_one(RunRow, run_id)
     run.withdrawn_at = run.withdrawn = None
     session.add(run)
-    for row in session.exec(select(EntryRow).where(EntryRow.run_id == run_id).order_by(col(EntryRow.sequence))).all():
+    for row in rows(session, run_id):
         view.apply(session, row)
     counted = session.exec(select(func.count()).select_from(AttemptRow).where(AttemptRow.run_id == run_id))
     return counted.one()

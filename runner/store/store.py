@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import URL, func
-from sqlmodel import col, select
+from sqlmodel import Session, col, select
 
 from manifests.records import AttemptRecord
 from runner.errors import BadInput
@@ -26,9 +26,11 @@ from runner.store.status import Withdrawal, kind_of
 from runner.store.tables import AttemptRow, EntryRow, RunRow
 from runner.store.text import canonical, now, parse
 from runner.store.view import LedgerError
+from runner.words import count
 
 DATABASE = "assay.sqlite"  # with -wal, -shm and -journal beside it
 LOCKS = "locks"
+STORABLE = range(2**63)  # integers that a database takes; no sequence number is 0
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
@@ -56,10 +58,18 @@ class Run:
 class Store:
     """Runs and their ledgers in a database, their artifacts in folders below ``home``.
 
-    ``read_only`` opens what exists, changes nothing, and raises StoreMissing where there is no store.
+    ``read_only`` opens what exists, changes nothing, and raises StoreMissing where there is no store. ``say`` is told
+    when another process holds it.
     """
 
-    def __init__(self, home: Path | None = None, url: str | None = None, *, read_only: bool = False) -> None:
+    def __init__(
+        self,
+        home: Path | None = None,
+        url: str | None = None,
+        *,
+        read_only: bool = False,
+        say: Callable[[str], None] = lambda text: None,
+    ) -> None:
         self.home = (home or default_home()).absolute()
         if not read_only:
             make_folder(self.home)
@@ -68,7 +78,7 @@ class Store:
         if not where:
             _check_whole(own)
             where = URL.create("sqlite", database=str(own))  # as text, a '?' or '%' in the path would have a meaning
-        self.database = Database(where, read_only=read_only)
+        self.database = Database(where, read_only=read_only, say=say)
 
     def close(self) -> None:
         self.database.close()
@@ -181,28 +191,33 @@ class Store:
 
     def verify(self, run: Run) -> str | None:
         """Why the run's hash chain is broken, or None."""
-        return ledger.verify(self.entries(run))
+        with self.database.read() as session:
+            return _broken(ledger.rows(session, run.id))
 
     def diverged(self, run: Run) -> str | None:
         """Where the table of attempts or the folders of artifacts are not what the ledger says, or None."""
         with self.database.read() as session:
-            of_run = select(EntryRow).where(EntryRow.run_id == run.id).order_by(col(EntryRow.sequence))
-            try:
-                expected = integrity.folded(session.get_one(RunRow, run.id), session.exec(of_run))
-            except LedgerError as error:
-                return str(error)
-            found = session.exec(select(AttemptRow).where(AttemptRow.run_id == run.id))
-            return integrity.difference(expected, found) or integrity.unknown_folder(self.folder(run), expected)
+            return self._diverged(session, run, ledger.rows(session, run.id))
+
+    def _diverged(self, session: Session, run: Run, entries: Iterable[EntryRow]) -> str | None:
+        try:
+            expected = integrity.folded(session.get_one(RunRow, run.id), entries)
+        except LedgerError as error:
+            return str(error)
+        found = session.exec(select(AttemptRow).where(AttemptRow.run_id == run.id))
+        return integrity.difference(expected, found) or integrity.unknown_folder(self.folder(run), expected)
 
     def check_intact(self, run: Run) -> None:
         """Raises Damaged, naming the first fault, when the hash chain is broken or the table of attempts or the folders
         of artifacts are not what the ledger says: no number may come from such a run, and no attempt be added."""
-        if (broken := self.verify(run)) is not None:
-            raise Damaged(f"run {run.name}: its ledger is damaged ({broken}): restore the store from a backup")
-        if (where := self.diverged(run)) is not None:
-            raise Damaged(
-                f"run {run.name}: {where}: restore the store from a backup, or start another run with RUN=..."
-            )
+        with self.database.read() as session:
+            rows = ledger.rows(session, run.id)
+            if (broken := _broken(rows)) is not None:
+                raise Damaged(f"run {run.name}: its ledger is damaged ({broken}): restore the store from a backup")
+            if (where := self._diverged(session, run, rows)) is not None:
+                raise Damaged(
+                    f"run {run.name}: {where}: restore the store from a backup, or start another run with RUN=..."
+                )
 
     def attempts(self, run: Run) -> list[AttemptRow]:
         """In sequence order."""
@@ -215,9 +230,10 @@ class Store:
 
     def attempt(self, run: Run, sequence: int) -> AttemptRow:
         """By the sequence number that reports show. Raises BadInput when the run has no such attempt."""
+        wanted = sequence if sequence in STORABLE else 0
         with self.database.read() as session:
             row = session.exec(
-                select(AttemptRow).where(AttemptRow.run_id == run.id, AttemptRow.sequence == sequence)
+                select(AttemptRow).where(AttemptRow.run_id == run.id, AttemptRow.sequence == wanted)
             ).first()
             if row is None:
                 known = session.exec(
@@ -264,6 +280,13 @@ class Store:
             return [lease.key for lease in leases.held(session, run.id)]
 
 
+def _broken(rows: Iterable[EntryRow]) -> str | None:
+    try:
+        return ledger.verify(map(ledger.entry_of, rows))
+    except LedgerError as error:
+        return str(error)
+
+
 def _check_whole(path: Path) -> None:
     """Raises StoreError for a ledger that is gone while its attempts are there: it must not begin anew in silence."""
     try:
@@ -273,7 +296,7 @@ def _check_whole(path: Path) -> None:
         return  # said by whoever opens it
     if lost:
         what = "is empty" if path.exists() else "is missing"
-        runs = f"{', '.join(lost[:3])} and {len(lost) - 3} more runs" if len(lost) > 3 else ", ".join(lost)
+        runs = f"{', '.join(lost[:3])} and {count(len(lost) - 3, 'more run')}" if len(lost) > 3 else ", ".join(lost)
         raise StoreError(
             f"store {path}: it {what}, but {path.parent} holds the attempts of {runs}: restore it from a backup, or "
             "set ASSAY_HOME to another folder"
@@ -292,4 +315,7 @@ def _run(row: RunRow) -> Run:
     withdrawn = None
     if row.withdrawn is not None and row.withdrawn_at is not None:
         withdrawn = Withdrawal(row.withdrawn_at, **parse(row.withdrawn))
-    return Run(row.id, row.name, row.created_at, parse(row.settings), withdrawn)
+    try:
+        return Run(row.id, row.name, row.created_at, parse(row.settings), withdrawn)
+    except ValueError as error:
+        raise Damaged(f"run {row.name}: its settings are not JSON ({error}): restore the store from a backup") from None
