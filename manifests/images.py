@@ -8,10 +8,10 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, field_validator
 
 from manifests.errors import ManifestError
-from manifests.load import FOLDER, first_line
+from manifests.load import FOLDER, parse
 from manifests.records import Strict
 
 
@@ -62,8 +62,7 @@ class Images(Strict):
 def load_images(folder: Path = FOLDER) -> Images:
     """``images.json`` of ``folder``, checked. Raises ManifestError."""
     try:
-        return Images.model_validate_json((folder / "images.json").read_bytes(), strict=True)
-    except OSError as error:
+        text = (folder / "images.json").read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
         raise ManifestError(f"manifests/images.json: cannot be read: {error}") from None
-    except ValidationError as error:
-        raise ManifestError(f"manifests/images.json: {first_line(error)}") from None
+    return parse("manifests/images.json", text, Images)

@@ -17,8 +17,8 @@ class NotFinite(ValueError):
 
 
 def loads(text: str | bytes, parse_int: Callable[[str], Any] | None = None) -> Any:
-    """The value of a JSON text. Raises ValueError in a few words (DuplicateKey and NotFinite are two), RecursionError for
-    one that is nested too deeply."""
+    """The value of a JSON text. Raises ValueError in a few words (DuplicateKey and NotFinite are two), and
+    RecursionError for one that is nested too deeply."""
     return json.loads(text, object_pairs_hook=unique, parse_constant=_no_constant, parse_int=parse_int)
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
+from manifests import strict
 from runner.agents.policy import PROMPTS, Policy
 
 NONE = "none"
@@ -89,7 +90,7 @@ def _read(name: str) -> str:
 
 @cache
 def _phrases() -> dict[str, str]:
-    return dict(json.loads(_read("phrases.json")))
+    return dict(strict.loads(_read("phrases.json")))
 
 
 def _control(item: Mapping[str, Any]) -> str:

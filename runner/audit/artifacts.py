@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from manifests import arrays, strict
 from manifests.records import AttemptRecord
 from runner.audit.findings import Check, Finding, check, note, problem
 from runner.audit.snapshot import Folded
@@ -60,15 +58,15 @@ def _agreement(record: AttemptRecord, folder: Path) -> Iterator[str]:
     """What the files say of themselves against what the record says of them."""
     if (path := folder / "actions.npy").is_file():
         try:
-            found = len(np.load(path, allow_pickle=False))
-        except (ValueError, EOFError, OSError, TypeError):
+            found = len(arrays.load(path))
+        except (ValueError, OSError, TypeError):
             yield "actions.npy is no array"
         else:
             if found != record.actions:
-                yield f"actions.npy holds {found:,} actions, the record counts {record.actions:,}"
+                yield f"actions.npy holds {count(found, 'action')}, the record counts {record.actions:,}"
     if record.final_digest is not None and (path := folder / "digests.json").is_file():
         try:
-            last: Any = json.loads(path.read_bytes())[-1]
+            last: Any = strict.loads(path.read_bytes())[-1]
             wanted = [record.actions, record.final_digest]
         except (ValueError, IndexError, TypeError):
             yield "digests.json holds no list of digests"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from manifests import strict
 from runner.errors import BadInput
 from runner.terminal import echo, echo_json
 
@@ -30,10 +30,20 @@ RUNTIMES = ("auto", "docker", "bubblewrap", "process")
 @click.option("--seed", type=int, help="Of the sample; a report names its own [default: drawn anew].")
 @click.option("--head", help="Hash of a ledger entry seen before, 12 digits or more: it must still be there.")
 @click.option("--against", type=click.Path(path_type=Path), help="A published `assay score --format json` to compare.")
-@click.option("--format", "form", type=click.Choice(("table", "json")), default="table", show_default=True)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("table", "json")),
+    default="table",
+    show_default=True,
+    help="What is printed.",
+)
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Folder for audit.json, audit.md, audit.html.")
 def command(run: str, form: str, output: Path | None, **given: Any) -> int:
-    """Check RUN: its log, files, numbers, eligibility, and by replaying and rerunning it. Exit status 0: passed."""
+    """Check RUN: its log, files, numbers, eligibility, replays.
+
+    Exit status 0: every check passed or was not asked for.
+    """
     from manifests.load import load
     from runner.audit import pages
     from runner.audit.audit import Auditor
@@ -99,7 +109,7 @@ def _result(path: Path | None) -> dict[str, Any] | None:
     if path is None:
         return None
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = strict.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise BadInput(f"against {path}: cannot be read ({error.strerror})") from None
     except ValueError as error:
@@ -118,7 +128,7 @@ def _progress() -> Iterator[Callable[[str], None]]:
 
     screen = console(error=True)
     if not screen.is_terminal:
-        yield lambda text: echo(text, err=True) if not text.endswith(" actions") else None
+        yield lambda text: echo(text, err=True) if not text.endswith((" action", " actions")) else None
         return
     with screen.status("audit ...") as status:
         yield lambda text: status.update(escape(text))

@@ -5,7 +5,6 @@ Every file is checked against the hash in its record before it is used: what is 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from manifests import arrays, strict
 from manifests.records import AttemptRecord
 from runner.errors import AssayError, BadInput
 from runner.store.artifacts import check, rendered_stem
@@ -85,7 +85,12 @@ class Episode:
     def describe(self) -> dict[str, Any]:
         """The public description of the task; empty where none is stored."""
         path = self._find(DESCRIBE)
-        return dict(json.loads(path.read_bytes())) if path is not None else {}
+        if path is None:
+            return {}
+        try:
+            return dict(strict.loads(path.read_bytes()))
+        except (ValueError, TypeError):
+            raise EpisodeError(f"{self.name}: {DESCRIBE} is not a JSON object") from None
 
     @property
     def has_transcript(self) -> bool:
@@ -99,7 +104,7 @@ class Episode:
         with open(path, "rb") as file:
             for number, line in enumerate(file, 1):
                 try:
-                    yield json.loads(line)
+                    yield strict.loads(line)
                 except ValueError:
                     raise EpisodeError(f"{self.name}: line {number} of {name} is not JSON") from None
 
@@ -117,7 +122,7 @@ class Episode:
         if path is None:
             raise EpisodeError(f"{self.name}: {name} is not among its artifacts")
         try:
-            array = np.load(path, allow_pickle=False)
+            array = arrays.load(path)
         except (ValueError, OSError) as error:
             raise EpisodeError(f"{self.name}: {name} cannot be read: {error}") from None
         if array.ndim != dimensions or array.dtype.kind != "f":

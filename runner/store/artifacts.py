@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from manifests import strict
 from manifests.records import Artifact, AttemptRecord
 from runner.store.text import canonical
 
@@ -116,7 +117,7 @@ class AttemptFolder:
     def published(self) -> AttemptRecord | None:
         """The record of a folder that was renamed, or None where there is none that can be read."""
         try:
-            return AttemptRecord.model_validate_json((self.final / RECORD).read_bytes())
+            return AttemptRecord.model_validate(strict.loads((self.final / RECORD).read_bytes()))
         except (OSError, ValueError):
             return None
 

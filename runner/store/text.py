@@ -8,7 +8,6 @@ RFC 8785 keeps integers within 2**53. Each is written as a visible escape (``\\u
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -16,6 +15,8 @@ from pathlib import PurePath
 from typing import Any
 
 import rfc8785
+
+from manifests import strict
 
 MAX_INTEGER = 2**53 - 1  # RFC 8785 section 3.2.2.3: integers beyond IEEE 754 double precision do not survive
 
@@ -68,8 +69,8 @@ def digest(value: Any) -> str:
 
 
 def parse(text: str) -> Any:
-    """The value of stored canonical JSON. A whole number above 2**53 was a float, which prints without a point."""
-    return json.loads(text, parse_int=_number)
+    """The value of stored canonical JSON. Raises ValueError for a key that stands twice, which was never stored."""
+    return strict.loads(text, parse_int=number)
 
 
 def stamp(moment: datetime) -> str:
@@ -84,6 +85,7 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-def _number(text: str) -> int | float:
+def number(text: str) -> int | float:
+    """A JSON integer. A whole number above 2**53 was a float, which RFC 8785 writes without a point."""
     value = int(text)
     return value if abs(value) <= MAX_INTEGER else float(text)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import rfc8785
 
-from runner.store.text import MAX_INTEGER
+from manifests import strict
+from runner.store.text import number
 
 DEEPEST = 64  # levels of objects and lists: what the runner writes has about ten
 
@@ -33,9 +33,11 @@ def strict_value(raw: bytes) -> Any:
     """The value of JSON without a key twice and without NaN. Raises NotStrict."""
     try:
         text = raw.decode("utf-8")
-        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant, parse_int=_number)
-    except NotStrict:
-        raise
+        value = strict.loads(text, parse_int=number)
+    except strict.DuplicateKey as error:
+        raise NotStrict(f"{error}; keep one of them") from None
+    except strict.NotFinite as error:
+        raise NotStrict(f"{error}; write null for what is not known") from None
     except UnicodeDecodeError as error:
         raise NotStrict(f"is not UTF-8 at byte {error.start}; `assay submit` writes it again") from None
     except RecursionError:
@@ -51,22 +53,3 @@ def _deeper(value: Any, levels: int) -> bool:
     if isinstance(value, dict):
         return not levels or any(_deeper(item, levels - 1) for item in value.values())
     return isinstance(value, list) and (not levels or any(_deeper(item, levels - 1) for item in value))
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    result: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in result:
-            raise NotStrict(f"the key {key!r} stands twice in one object; keep one of them")
-        result[key] = value
-    return result
-
-
-def _no_constant(text: str) -> None:
-    raise NotStrict(f"{text} is no JSON number; write null for what is not known")
-
-
-def _number(text: str) -> int | float:
-    """As :func:`runner.store.text.parse` reads what the store wrote."""
-    value = int(text)
-    return value if abs(value) <= MAX_INTEGER else float(text)
