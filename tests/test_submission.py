@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -99,6 +100,26 @@ def test_an_artifact_that_was_changed_is_not_submitted(tmp_path: Path) -> None:
     target.unlink()
     with pytest.raises(AssayError, match=r"artifact .*states.npy: is missing"):
         submit(store, run, load(), load_limits(), origin().key, tmp_path / "b.zip")
+    assert list(tmp_path.glob("*.zip*")) + list(tmp_path.glob(".*")) == []
+
+
+def test_a_run_whose_records_contradict_each_other_is_one_line_before_anything_is_written(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    shutil.copytree(origin().home, home)
+    for statement, said in (
+        ("UPDATE attempt SET outcome = 'success' WHERE condition = 0", "outcome is 'success' in the table"),
+        ("UPDATE entry SET payload = replace(payload, 'quit', 'goal_met')", "its ledger is damaged (entry"),
+    ):
+        with sqlite3.connect(home / "assay.sqlite") as raw:
+            raw.execute(statement)
+        raw.close()
+        done = with_key(home, home / "key.pem", "submit", "noop", "-o", str(tmp_path / "b.zip"))
+        assert done.returncode == 1
+        assert done.stdout == ""
+        text = one_error(done)
+        assert text.startswith("run noop: ")
+        assert said in text
+        assert "restore the store from a backup" in text
     assert list(tmp_path.glob("*.zip*")) + list(tmp_path.glob(".*")) == []
 
 

@@ -17,7 +17,10 @@ from runner.terminal import echo
 )
 @click.option("--name", help="What the submitter is called; only the key is proven.")
 def command(run: str, output: Path, name: str | None) -> int:
-    """Write RUN as a signed bundle that others verify offline and import."""
+    """Write RUN as a signed bundle.
+
+    Its ledger and artifacts are checked first. Others verify it offline and import it.
+    """
     from manifests.load import load
     from manifests.submission import load_limits
     from runner.cli.common import find_run, open_store

@@ -46,9 +46,10 @@ class Submitted:
 def submit(
     store: Store, run: Run, manifests: Manifests, limits: Limits, key: Key, out: Path, name: str | None = None
 ) -> Submitted:
-    """Write the bundle of a run to ``out``. Raises BadInput for a run that is nobody's to submit, and AssayError when
-    an artifact or the disk fails."""
+    """Write the bundle of a run to ``out``. Raises BadInput for a run that is nobody's to submit, Damaged for one whose
+    records contradict each other, and AssayError when an artifact or the disk fails."""
     _refuse(store, run, out)
+    store.check_intact(run)
     try:
         who = Submitter(key=key.public, name=name)
     except ValidationError:
