@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import io
 import os
+import re
 from pathlib import Path
 
 import pytest
 from rich.console import Console
-from slider_runtime import Scripted, evaluation
+from slider_runtime import Scripted, SliderRuntime, evaluation
+from test_cli import assay, one_error
 
 from runner.agents.base import AgentEnd, AttemptContext
 from runner.errors import AssayError
 from runner.evaluate import Evaluation
 from runner.progress import Progress
 from runner.store.store import Store
+
+CHOICES = ["--model", "noop", "--subset", "smoke", "--tasks", "marble/dual-panda/A007", "--runtime", "process"]
 
 
 def fill(home: Path, left: int = 0) -> None:
@@ -73,6 +77,29 @@ def test_an_episode_whose_files_cannot_be_kept_is_shown_with_its_record(disk: Pa
     assert "had not begun" not in said
     assert "free some space, then run the same command" in error
     assert state(disk) == [("closed", "evidence_fault")]
+
+
+def test_a_disk_with_too_little_room_is_noticed_before_anything_is_started(disk: Path) -> None:
+    fill(disk, left=20 << 20)
+    runtime = SliderRuntime()
+    said, error = run(evaluation(disk, Scripted(lambda context: None), runtime, parameters=[{}]))
+    assert said == ""
+    assert re.fullmatch(rf"disk: 1\d MB are free under {disk}, an attempt needs 64 MB: free some space or .*", error)
+    assert runtime.opened == 0
+    assert not (disk / "test").exists()
+    done = assay(disk, "evaluate", *CHOICES, check=1)
+    assert done.stdout == ""  # no table of nothing
+    assert one_error(done).startswith("disk: ")
+    assert len(done.stderr.splitlines()) == 1
+    assert assay(disk, "runs", check=0).stdout.startswith("no runs in ")
+
+
+def test_a_finished_run_needs_no_room_to_be_shown_again(disk: Path) -> None:
+    made = evaluation(disk, Scripted(lambda context: None), parameters=[{}], protocol="single")
+    made.run()
+    fill(disk)
+    said, error = run(evaluation(disk, Scripted(lambda context: None), parameters=[{}], protocol="single"))
+    assert (said, error) == ("", "")
 
 
 def test_an_attempt_that_cannot_even_begin_keeps_its_slot(disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:

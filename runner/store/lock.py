@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import socket
+from contextlib import suppress
 from pathlib import Path
 
 from runner.errors import BadInput, RunStopped
@@ -35,8 +36,9 @@ class RunLock:
                 "run with RUN=..."
             ) from None
         content = {"pid": os.getpid(), "host": socket.gethostname(), "since": stamp(now())}
-        os.ftruncate(self._descriptor, 0)
-        os.pwrite(self._descriptor, json.dumps(content).encode(), 0)
+        with suppress(OSError):  # a full disk: the lock holds all the same, and a finished run needs no more
+            os.ftruncate(self._descriptor, 0)
+            os.pwrite(self._descriptor, json.dumps(content).encode(), 0)
 
     def release(self) -> None:
         """Idempotent. The file stays: removing it would let two processes lock two different files."""
