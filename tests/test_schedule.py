@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from slider_runtime import planned
@@ -13,10 +14,11 @@ from manifests.load import load
 from manifests.records import AttemptRecord
 from runner.agents.base import AgentInfo
 from runner.errors import BadInput
+from runner.plan import budget_labels, plan, versions
 from runner.record import Course, Ending, Identity, make_record
 from runner.runtimes.base import RuntimeFacts
 from runner.schedule import Schedule, Taken
-from runner.settings import Choices, attempt_seed, check_same, default_name, flatten
+from runner.settings import Choices, attempt_seed, check_same, default_name, flatten, run_settings
 from runner.store.text import now
 from scoring.ledger import Attempt
 from scoring.rules import Rules
@@ -148,7 +150,67 @@ def test_the_differing_field_is_named_with_both_values_and_the_fix() -> None:
     assert "RUN=" in str(caught.value)
     with pytest.raises(Exception, match=r"temperature was not set and is now 0.5"):
         check_same("r", {}, {"temperature": 0.5})
+    with pytest.raises(BadInput, match=r"grants was reference-kit,x and is now not set:"):
+        check_same("r", {"grants": ["reference-kit", "x"]}, {"grants": []})
     assert flatten({"a": [1, {"b": 2}], "c": {}}) == {"a[0]": 1, "a[1].b": 2, "c": {}}
+
+
+def settings(subset: str, tasks: str | None = None, model: str = "noop", **info: Any) -> dict[str, Any]:
+    """As the first entry of a ledger has them."""
+    manifests = load()
+    choices = Choices(model, subset=subset, tasks=tasks)
+    planned = plan(manifests, choices, INFO)
+    return run_settings(
+        choices,
+        replace(INFO, **info),
+        environments={item.environment_id: item.engine for item in planned},
+        budgets=budget_labels(manifests, planned),
+        runtime="process",
+        images={},
+        versions=versions(manifests, (item.engine for item in planned)),
+    )
+
+
+def refusal(before: dict[str, Any], after: dict[str, Any]) -> str:
+    with pytest.raises(BadInput) as caught:
+        check_same("r", before, after)
+    return str(caught.value)
+
+
+FIX = "go back to what was recorded, or start another run with RUN=..."
+
+
+def test_another_subset_is_named_with_how_many_environments_it_has_and_not_by_all_of_them() -> None:
+    text = refusal(settings("ep-launch"), settings("smoke"))
+    assert "run r: subset was ep-launch and is now smoke; environments were 34 and are now 3 (31 left out:" in text
+    assert text.count("marble/") == 3
+    assert text.endswith(f", ...): {FIX}")
+    larger = refusal(settings("smoke"), settings("full"))
+    assert "run r: subset was smoke and is now full; environments were 3 and are now 410 (407 added: " in larger
+    assert "budgets" not in larger  # of the added environments: they follow from the subset
+    assert len(larger) < 400
+
+
+def test_other_tasks_are_named_by_what_was_typed_and_the_first_environments_that_differ() -> None:
+    one = "marble/dual-panda/A007"
+    assert refusal(settings("smoke", one), settings("smoke")) == (
+        "run r: tasks was marble/dual-panda/A007 and is now not set; environments were 1 and are now 3 (2 added: "
+        f"marble/dual-panda/A025, marble/dual-panda/A026): {FIX}"
+    )
+    moved = {**settings("smoke", one), "environments": {one: "isaaclab"}}
+    assert f"environments were 1 and are now 1 (1 on another engine: {one})" in refusal(settings("smoke", one), moved)
+
+
+def test_a_budget_that_changed_under_the_same_subset_is_named() -> None:
+    before, after = settings("smoke"), settings("smoke")
+    after["budgets"]["launcher"]["actions"] = 7
+    assert refusal(before, after) == f"run r: budgets.launcher.actions was 7500 and is now 7: {FIX}"
+
+
+def test_another_model_is_named_without_what_follows_from_it() -> None:
+    after = settings("smoke", model="random", name="random", digest="9" * 64)
+    assert refusal(settings("smoke"), after) == f"run r: model was noop and is now random: {FIX}"
+    assert "agent.digest (its code and prompts) was" in refusal(settings("smoke"), settings("smoke", digest="9" * 64))
 
 
 def test_the_seed_of_an_attempt_depends_on_seed_environment_condition_and_ordinal_alone() -> None:
