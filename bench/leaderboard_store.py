@@ -1,11 +1,12 @@
 """A store of a thousand full runs, written straight into the tables: what the pages are measured on.
 
-Every attempt has a record of the usual size and its three ledger entries. The hashes of the entries are random: nothing
-that is measured follows the chain, and hashing two million entries would take longer than the measurement.
+Every attempt has a record of the usual size and its three ledger entries, in a hash chain that holds. Records list no
+artifact: three million files would be measured, and not the pages.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import random
 import secrets
@@ -19,11 +20,13 @@ from manifests.load import load
 from runner.agents.base import AgentInfo
 from runner.plan import budget_labels, plan, versions
 from runner.settings import Choices, run_settings
+from runner.store.ledger import GENESIS
 from runner.store.store import Store
 from runner.store.text import canonical
 
 ATTEMPTS = 736  # of a run: the number of scored attempts of the text's GPT-6-Astra run
 START = datetime(2026, 1, 1, tzinfo=UTC)
+OBJECTS = ("plate", "basin", "launcher", "magazine", "door", "handle", "cube", "tray", "lamp", "latch")
 CODES = ("COLL", "PEN", "LIMIT", "DROP", "RULE", "MECH", "TIME")
 
 
@@ -87,7 +90,7 @@ def _write_run(
         times = [_time(began + timedelta(minutes=ordinal, seconds=second)) for second in (0, 2, 50)]
         record = _record(attempt, key, sequence, environment, condition, outcome, mine, times, chance)
         text = json.dumps(record, separators=(",", ":"), sort_keys=True)
-        place = json.dumps({"attempt": attempt, "environment_id": environment, "condition": condition})
+        place = canonical({"attempt": attempt, "environment_id": environment, "condition": condition}).decode()
         entries += [
             (key, sequence, "opened", times[0], place),
             (key, sequence + 1, "began", times[1], f'{{"attempt":"{attempt}"}}'),
@@ -97,13 +100,27 @@ def _write_run(
         rows.append((attempt, key, sequence, environment, condition, "closed", *times, *said))
     connection.executemany(
         "INSERT INTO entry (run_id, sequence, kind, time, payload, previous, hash) VALUES (?, ?, ?, ?, ?, ?, ?)",
-        ((*entry, "0" * 64, secrets.token_hex(32)) for entry in entries),
+        _chain(entries),
     )
     connection.executemany(
         "INSERT INTO attempt (id, run_id, sequence, environment_id, condition, state, opened_at, began_at, closed_at, "
         "outcome, cause, code, incident, record) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         rows,
     )
+
+
+def _chain(entries: list[tuple[str, int, str, str, str]]) -> Iterator[tuple[str, int, str, str, str, str, str]]:
+    """The entries with the hash of the one before and their own. The texts are canonical: keys in order, and no number
+    that is written otherwise in JSON than in Python."""
+    previous = GENESIS
+    for run, sequence, kind, time, payload in entries:
+        text = (
+            f'{{"kind":"{kind}","payload":{payload},"previous":"{previous}","run":"{run}",'
+            f'"sequence":{sequence},"time":"{time.replace(" ", "T")}Z"}}'
+        )
+        found = hashlib.sha256(text.encode()).hexdigest()
+        yield run, sequence, kind, time, payload, previous, found
+        previous = found
 
 
 def _outcomes(places: list[tuple[str, int]], attempts: int, chance: random.Random) -> Iterator[tuple[str, int, str]]:
@@ -156,12 +173,12 @@ def _record(
         "official": True,
         "images": [{"role": role, **identity} for role in ("mujoco", "sandbox")],
         "fingerprint": {"engine": "4.0.1", "arch": "x86_64", "flags": "avx avx2 avx512f " * 8, "gl": "osmesa"},
-        "realized": {"stiffness": 22.0, "offsets": [0.01, -0.02, 0.005], "background": "studio"},
+        "realized": {f"offset_of_{name}": [0.0125, -0.0275, 0.0055] for name in OBJECTS},
         "opened_at": iso[0],
         "began_at": iso[1],
         "closed_at": iso[2],
         "acted": True,
-        "wall_s": 48.0,
+        "wall_s": 48,
         "success_wall_s": 40.0 + chance.random() if outcome == "success" else None,
         "simulated_s": 31.5,
         "actions": 1575,
@@ -173,7 +190,7 @@ def _record(
             "estimated": False,
             "images_sent": 4,
             "model_calls": 31,
-            "cost_usd": round(chance.random(), 4),
+            "cost_usd": round(0.01 + chance.random(), 4),
         },
         "outcome": outcome,
         "cause": "goal_met" if code is None else "violation",
@@ -191,10 +208,7 @@ def _record(
         "text": "" if code is None else f"{clause}: a joint passed its limit",
         "evidence": {},
         "final_digest": secrets.token_hex(32),
-        "artifacts": [
-            {"name": name, "sha256": secrets.token_hex(32), "size": 51_200, "media_type": "application/x-npy"}
-            for name in ("actions.npy", "states.npy", "state_times.npy", "transcript.jsonl")
-        ],
+        "artifacts": [],
     }
 
 

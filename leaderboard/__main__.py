@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import errno
-import os
 import socket
 import sys
 from importlib.util import find_spec
@@ -13,7 +12,7 @@ from typing import NoReturn
 
 APP = Path(__file__).with_name("app.py")
 PORT = 8501
-MANY = 50  # runs to score from which the terminal sees the progress
+MANY = 50  # runs from which the terminal sees the progress
 
 # Okabe and Ito's blue on light, their sky blue on dark: apart from orange and grey for every kind of colour vision.
 OPTIONS = {
@@ -44,34 +43,46 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     check_free(given.address, port)
     prepare()
     print(f"leaderboard: {shown(given.address, port)} (Ctrl-C ends it)", flush=True)
-    os.execv(sys.executable, command(given.address, port))
+    serve(given.address, port)
 
 
 def prepare() -> None:
-    """Score what is new in a large store before anybody waits for it. What cannot be read is told on the page."""
-    from leaderboard.board import Board, place_of
+    """Read the store and build the first page before anybody waits for it: the server is this very process. What cannot
+    be read is told on the page."""
+    from leaderboard import ready
     from runner.store.database import AssayError
     from runner.store.store import Store
-
-    def say(done: int, count: int) -> None:
-        if count >= MANY and done % 50 == 0:
-            print(f"leaderboard: scoring the runs, {done} of {count}", flush=True)
 
     try:
         store = Store(read_only=True)
         try:
-            Board(place_of(store)).refresh(store, say)
+            ready.board(store).refresh(store, say, jobs=ready.JOBS)
         finally:
             store.close()
     except AssayError:
         return
 
 
+def say(done: int, count: int) -> None:
+    """Progress, where there is enough to wait for."""
+    if count >= MANY and done % MANY == 0:
+        print(f"leaderboard: reading the runs, {done} of {count}", flush=True)
+
+
+def serve(address: str, port: int) -> NoReturn:
+    """Become the Streamlit server: what was read stays in memory."""
+    from streamlit.web.cli import main as streamlit
+
+    sys.argv = command(address, port)
+    streamlit(prog_name="streamlit")
+    sys.exit(0)
+
+
 def command(address: str, port: int) -> list[str]:
-    """The Streamlit server as an argument list."""
+    """The arguments of Streamlit."""
     options = OPTIONS | {"server.address": address, "server.port": str(port)}
     flags = [f"--{name}={value}" for name, value in options.items()]
-    return [sys.executable, "-m", "streamlit", "run", str(APP), *flags]
+    return ["streamlit", "run", str(APP), *flags]
 
 
 def shown(address: str, port: int) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from datetime import UTC, datetime
 
 import streamlit as st
 
+from leaderboard import ready
 from leaderboard.blocks import Page
-from leaderboard.board import Board, place_of
 from leaderboard.site import Detail, Found, Site, read_detail
 from leaderboard.source import Entry, Unscored, judged
 from leaderboard.views.compare import Pair
@@ -15,22 +16,24 @@ from runner.store.store import Run, Store
 from scoring.compare import compare
 from scoring.flips import flips
 
-SLOW = 20  # runs to score from which a visitor sees the progress
+SLOW = 20  # runs to read from which a visitor sees the progress
 
 
 def site(store: Store) -> Site:
     """The store as it is now."""
-    board, waiting = _board(store.database.label, store), st.empty()
+    board, label, waiting = ready.board(store), store.database.label, st.empty()
 
     def say(done: int, count: int) -> None:
         if count >= SLOW and done % 5 == 0:
-            waiting.progress(done / count, f"Scoring the runs for the first time: {done} of {count}")
+            waiting.progress(done / count, f"Reading the runs for the first time: {done} of {count}")
 
-    runs = board.refresh(store, say)
+    def detail(run: Run) -> Detail | Unscored:
+        return board.look(store, run) or _detail(store, label, run.id, board.head(run.id), run)
+
+    runs = board.refresh(store, say, whole=False)
     waiting.empty()
-    label = store.database.label
     found = _found(label, board.version, runs)
-    return Site(store, found, lambda run: _detail(store, label, run.id, board.head(run.id), run), board.version)
+    return Site(store, found, detail, board.version, lambda run: board.look(store, run))
 
 
 def page(site: Site, key: tuple[Hashable, ...], make: Callable[[], Page]) -> Page:
@@ -48,19 +51,9 @@ def _found(place: str, version: int, _runs: list[Entry | Unscored]) -> Found:
     return Found(_runs)
 
 
-@st.cache_resource(show_spinner=False)
-def _board(place: str, _store: Store) -> Board:
-    return Board(place_of(_store))
-
-
 @st.cache_resource(max_entries=48, ttl="1h", show_spinner="Scoring the run …")
 def _detail(_store: Store, place: str, run_id: str, head: str, _run: Run) -> Detail | Unscored:
     return read_detail(_store, _run)
-
-
-@st.cache_resource(max_entries=64, ttl="10m", show_spinner="Checking the ledger …")
-def _broken(_store: Store, place: str, run_id: str, head: str, _run: Run) -> str | None:
-    return _store.verify(_run)
 
 
 @st.cache_resource(max_entries=64, ttl="1h", show_spinner="Comparing the runs …")
@@ -71,13 +64,11 @@ def _pair(_site: Site, place: str, heads: tuple[str, str], _first: Entry, _secon
 
 def pair(site: Site, first: Entry, second: Entry) -> Pair:
     """Two runs of one setting against each other."""
-    board = _board(site.store.database.label, site.store)
+    board = ready.board(site.store)
     heads = (board.head(first.run.id), board.head(second.run.id))
     return _pair(site, site.store.database.label, heads, first, second)
 
 
-def broken(store: Store, run: Run) -> str | None:
-    """Why the hash chain of a run is broken, or None. A file can be changed without growing: looked at every ten
-    minutes again."""
-    head = _board(store.database.label, store).head(run.id)
-    return _broken(store, store.database.label, run.id, head, run)
+def looked(site: Site, run: Run) -> datetime:
+    """When a run last was found to be what its ledger says."""
+    return datetime.fromtimestamp(ready.board(site.store).looked(run.id), UTC)

@@ -7,10 +7,9 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from leaderboard import cached, episode_page, source, verify
+from leaderboard import audits, cached, episode_page, source, verify
 from leaderboard.blocks import Page, page
 from leaderboard.draw import draw
-from leaderboard.episode import audit_of
 from leaderboard.markup import notice, tag
 from leaderboard.ranking import Standing
 from leaderboard.site import MOST_RUNS, Site
@@ -32,8 +31,13 @@ def show_ranking(site: Site) -> None:
         chosen = ranking_of(site)
     number = st.query_params.get("page", "1")
     page_number = int(number) if number.isascii() and number.isdigit() else 1
-    key = ("ranking", tuple(item.setting.id for item in chosen), page_number)
-    draw(cached.page(site, key, lambda: ranking_view.build(chosen, site.unscored, page_number)))
+    half = site.unfinished
+    key = ("ranking", tuple(item.setting.id for item in chosen), page_number, half)
+
+    def make() -> Page:
+        return ranking_view.build(chosen, site.unscored, site.damaged, unfinished=half, number=page_number)
+
+    draw(cached.page(site, key, make))
 
 
 def ranking_of(site: Site) -> list[Standing]:
@@ -56,7 +60,7 @@ def show_suites(site: Site) -> None:
     standing, entries = _runs(site, default=3)
     if standing is not None:
         key = ("suites", standing.setting.id, tuple(entry.run.name for entry in entries))
-        draw(cached.page(site, key, lambda: suites.build(standing, site.details(entries))))
+        draw(cached.page(site, key, lambda: suites.build(standing, site.details(entries), site.siblings(standing))))
 
 
 def show_tasks(site: Site) -> None:
@@ -66,6 +70,8 @@ def show_tasks(site: Site) -> None:
     rows = {row.entry.run.name: row.entry for row in standing.rows}
     labels = {ALL: "how many runs solve it"} | {name: parts.agent_name(entry) for name, entry in rows.items()}
     name = _pick("Outcomes of", "runs", labels, ALL)
+    if name in rows and site.look(rows[name].run) is not None:
+        st.rerun()  # it is damaged: without it
     sort, suite = st.query_params.get("sort"), st.query_params.get("suite")
 
     def make() -> Page:
@@ -112,9 +118,8 @@ def show_compare(site: Site) -> None:
 
 
 def show_audit(site: Site) -> None:
-    made_here = [entry for entry in site.entries if entry.run.kind == EVALUATED][:AUDITED]
-    found = {entry.run.name: audit_of(site.store, entry.run) for entry in made_here}
-    draw(audit.build(site.entries, {name: report for name, report in found.items() if report is not None}))
+    runs = [entry.run for entry in site.entries if entry.run.kind == EVALUATED][:AUDITED]
+    draw(audit.build(site.entries, audits.of_runs(site.store, runs)))
 
 
 def show_protocol(site: Site | None) -> None:
@@ -151,7 +156,7 @@ def show_run(site: Site, name: str, attempt: str | None) -> None:
         return
     detail = site.detail(found.run)
     if isinstance(detail, Unscored):
-        draw(run.unscored(found.run.name, detail.why))
+        draw(run.unscored(detail))
         return
     if attempt is not None:
         episode_page.show(site, detail, attempt)
@@ -165,8 +170,8 @@ def show_run(site: Site, name: str, attempt: str | None) -> None:
     ]
     number = run.number_of(query.get("page"), len(numbers))
     shown = source.attempts_of(site.store, detail.entry, numbers[(number - 1) * run.PAGE : number * run.PAGE])
-    broken = cached.broken(site.store, found.run)
-    draw(run.build(detail, broken, wanted, run.Listed(shown, number, len(numbers))))
+    about = run.About(cached.looked(site, found.run), audits.of_run(site.store, found.run))
+    draw(run.build(detail, about, wanted, run.Listed(shown, number, len(numbers))))
 
 
 def _setting(site: Site) -> Standing | None:
@@ -194,7 +199,10 @@ def _runs(site: Site, default: int, *, every: bool = False) -> tuple[Standing | 
     if every and not now:
         rows = [row.entry for row in standing.rows if row not in standing.withdrawn]
         return standing, rows or [row.entry for row in standing.rows]
-    return standing, site.chosen(standing, now, default)
+    entries = site.chosen(standing, now, default)
+    if any(site.look(entry.run) is not None for entry in entries):
+        st.rerun()  # one of them is damaged: without it
+    return standing, entries
 
 
 def _pick(label: str, name: str, labels: dict[str, str], now: str) -> str:

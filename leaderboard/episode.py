@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from manifests import arrays
 from manifests.records import AttemptRecord
 from runner.store.artifacts import RENDERED, check, rendered_stem
 from runner.store.store import Run, Store
@@ -92,28 +93,8 @@ def read(store: Store, run: Run, record: AttemptRecord) -> Stored:
     )
 
 
-def replay_of(store: Store, run: Run, sequence: int) -> dict[str, Any] | None:
-    """What the run's stored audit says of replaying this attempt, or None."""
-    report = audit_of(store, run)
-    checks = report.get("checks", ()) if report else ()
-    rows = [row for item in checks if item.get("name") == "replay" for row in item.get("data", {}).get("attempts", ())]
-    return next((row for row in rows if row.get("sequence") == sequence), None)
-
-
-def audit_of(store: Store, run: Run) -> dict[str, Any] | None:
-    """The audit report that was written for this page, or None: ``assay audit RUN -o .../rendered/audit``."""
-    path = store.folder(run) / RENDERED / "audit" / "audit.json"
-    try:
-        if path.stat().st_size > LARGEST:
-            return None
-        report = json.loads(path.read_bytes())
-    except (OSError, ValueError):
-        return None
-    return report if isinstance(report, dict) and report.get("run", {}).get("id") == run.id else None
-
-
 def _actions(raw: bytes) -> npt.NDArray[np.float64]:
-    array = np.load(io.BytesIO(raw), allow_pickle=False)
+    array = arrays.read(io.BytesIO(raw))
     if array.ndim != 2 or array.dtype.kind != "f":
         raise ValueError(f"actions are {array.dtype} {array.shape}")
     return np.asarray(array, dtype=np.float64)

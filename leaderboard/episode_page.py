@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 from PIL import Image
 
-from leaderboard import episode, source
+from leaderboard import audits, episode, source, turns
 from leaderboard.blocks import page
 from leaderboard.draw import draw
 from leaderboard.episode import VIDEOS, Drawn, Stored
@@ -16,6 +16,7 @@ from leaderboard.site import Detail, Site
 from leaderboard.source import Attempt
 from leaderboard.views import episode as view
 from leaderboard.views import playback, transcript, trouble
+from leaderboard.views import turns as steps_view
 from manifests.records import AttemptRecord
 
 STEP = 0.1  # simulated seconds of the slider
@@ -30,12 +31,17 @@ def show(site: Site, detail: Detail, sequence: str) -> None:
         trouble.unknown_attempt(run.name, sequence)
         return
     (attempt,) = found
-    replay = episode.replay_of(site.store, run, attempt.row.sequence)
+    replay = audits.replay_of(audits.of_run(site.store, run), attempt.row.sequence)
     draw(view.verdict(detail.entry, attempt, replay), prefix="verdict")
     if attempt.record is None:
         return
     stored = episode.read(site.store, run, attempt.record)
-    _playback(run.name, attempt.record, stored)
+    if turns.has_turns(attempt.record):
+        taken = turns.turns(site.store, run, attempt.record, stored)
+        _heading(stored)
+        draw(page("Steps", *steps_view.build(run.name, attempt.record, stored, taken)), prefix="steps")
+    else:
+        _playback(run.name, attempt.record, stored)
     _transcript(run.name, attempt, stored)
     draw(view.record_of(attempt.record), prefix="record")
 
@@ -43,9 +49,7 @@ def show(site: Site, detail: Detail, sequence: str) -> None:
 @st.fragment
 def _playback(run: str, record: AttemptRecord, stored: Stored) -> None:
     """A move of the slider draws this part anew, and nothing else."""
-    st.html(tag("h2", "Playback"))
-    if stored.problems:
-        st.html(notice("Not every stored file can be used.", tag("ul", *map(_item, stored.problems)), kind="bad"))
+    _heading(stored)
     end, now = playback.end_of(record, stored), None
     if end >= STEP and stored.actions is not None and len(stored.actions):
         end = round(end, 1)
@@ -66,6 +70,12 @@ def _playback(run: str, record: AttemptRecord, stored: Stored) -> None:
     draw(page("Course", *playback.course(record, stored, now)), prefix="course")
     for sheet in stored.sheets:
         st.image(sheet.path.read_bytes(), caption=MOMENTS, alt=MOMENTS)
+
+
+def _heading(stored: Stored) -> None:
+    st.html(tag("h2", "Playback"))
+    if stored.problems:
+        st.html(notice("Not every stored file can be used.", tag("ul", *map(_item, stored.problems)), kind="bad"))
 
 
 def _videos(videos: tuple[Drawn, ...], now: float | None) -> None:

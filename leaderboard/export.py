@@ -15,8 +15,8 @@ from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
 
+from leaderboard import audits, ready
 from leaderboard.blocks import Block, Page
-from leaderboard.board import Board, place_of
 from leaderboard.markup import SITE, Safe, join, small, tag
 from leaderboard.ranking import Standing
 from leaderboard.site import Found, Site, read_detail
@@ -37,8 +37,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         store = Store(read_only=True)
-        board = Board(place_of(store))
-        found = board.refresh(store, _say)
+        found = ready.board(store).refresh(store, _say, jobs=ready.JOBS)
         files = export(Site(store, Found(found), lambda run: read_detail(store, run)), options.output)
     except AssayError as error:
         print(f"assay: error: {error}", file=sys.stderr)
@@ -105,17 +104,29 @@ class _Names:
 def _pages(site: Site, standings: list[Standing]) -> Iterator[tuple[str, str | None, Page]]:
     """(file name, its place in the navigation, page)."""
     yield "index.html", None, front.build(site)
-    yield "ranking.html", "ranking", ranking.build(site.standings, site.unscored)
+    yield (
+        "ranking.html",
+        "ranking",
+        ranking.build(site.standings, site.unscored, site.damaged, unfinished=site.unfinished),
+    )
     for standing in standings:
         setting = standing.setting.id
         for number in range(1, -(-len(standing.rows) // ranking.TABLE_ROWS) + 1):
             if len(standing.rows) > ranking.TABLE_ROWS:
-                yield f"ranking-{setting}-{number}.html", "ranking", ranking.build([standing], [], number)
-        yield f"suites-{setting}.html", "suites", suites.build(standing, site.details(site.chosen(standing, [], RUNS)))
+                yield f"ranking-{setting}-{number}.html", "ranking", ranking.build([standing], [], number=number)
+        yield (
+            f"suites-{setting}.html",
+            "suites",
+            suites.build(standing, site.details(site.chosen(standing, [], RUNS)), site.siblings(standing)),
+        )
         yield f"tasks-{setting}.html", "tasks", tasks.build(standing, None, None, None)
         runs = [row.entry for row in standing.rows if row not in standing.withdrawn][:TOGETHER]
         yield f"failures-{setting}.html", "failures", failures.build(standing, runs or [standing.rows[0].entry], [])
-    yield "audit.html", "audit", audit.build(site.entries, {})
+    yield (
+        "audit.html",
+        "audit",
+        audit.build(site.entries, audits.of_runs(site.store, [entry.run for entry in site.entries])),
+    )
     yield "submit.html", "submit", submit.build()
     yield "protocol.html", "protocol", protocol.build()
 
@@ -182,7 +193,7 @@ def _files_of(folder: Path) -> list[str]:
 
 def _say(done: int, count: int) -> None:
     if count > 20 and done % 100 == 0:
-        print(f"scoring the runs: {done} of {count}", file=sys.stderr, flush=True)
+        print(f"reading the runs: {done} of {count}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

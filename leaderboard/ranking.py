@@ -8,7 +8,10 @@ from datetime import datetime
 from fractions import Fraction
 
 from leaderboard.source import Entry, Setting
+from manifests.load import load
 from runner.store.status import EVALUATED
+
+BASELINE = "baseline"  # kind of an agent that no model drives
 
 
 @dataclass(frozen=True)
@@ -37,12 +40,12 @@ class Standing:
 
 
 def standings(entries: Iterable[Entry]) -> list[Standing]:
-    """One standing per setting; most ranked runs first, then the newest record."""
+    """One standing per setting, the newest record first."""
     settings: dict[Setting, list[Entry]] = {}
     for entry in entries:
         settings.setdefault(entry.setting, []).append(entry)
     found = [standing(setting, members) for setting, members in settings.items()]
-    return sorted(found, key=lambda item: (len(item.ranked), _newest(item), item.setting.id), reverse=True)
+    return sorted(found, key=lambda item: (_newest(item), item.setting.id), reverse=True)
 
 
 def standing(setting: Setting, entries: Iterable[Entry]) -> Standing:
@@ -61,6 +64,31 @@ def standing(setting: Setting, entries: Iterable[Entry]) -> Standing:
     rates = [_rates(entry) for entry in ranked]
     rows = tuple(Row(entry, 1 + rates.index(rate), ()) for entry, rate in zip(ranked, rates, strict=True))
     return Standing(setting, rows, tuple(unranked), tuple(partial), tuple(withdrawn))
+
+
+def weight(standing: Standing) -> tuple[int, int, int, int, int]:
+    """Which setting a visitor sees first: the one with the most models that have a rank; then the most models that
+    completed a ranked subset without one (made elsewhere, another runtime, stale); baselines come last: the most of
+    them with a rank, then the largest selection that a run has completed, then the most runs."""
+    subset = load().subsets.get(standing.setting.subset)
+    whole = standing.setting.tasks is None and subset is not None and subset.rankable
+    complete = (*standing.ranked, *standing.unranked)
+    return (
+        _models(standing.ranked),
+        _models(complete) if whole else 0,
+        len(standing.ranked),
+        max((row.entry.report["total"]["planned"] for row in complete), default=0),
+        len(standing.rows),
+    )
+
+
+def is_baseline(entry: Entry) -> bool:
+    return entry.run.settings["agent"].get("kind") == BASELINE
+
+
+def _models(rows: Iterable[Row]) -> int:
+    """Different models among the runs; baselines are none."""
+    return len({row.entry.model for row in rows if not is_baseline(row.entry)})
 
 
 def why_not_ranked(entry: Entry) -> tuple[str, ...]:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from pathlib import Path
 from typing import Any
 
 from leaderboard import ranking
 from leaderboard.facts import facts_of
 from leaderboard.ranking import Standing
-from leaderboard.source import Entry, Unscored, judged, read_entry
+from leaderboard.source import Entry, Setting, Unscored, judged, read_entry
 from manifests.load import load
 from runner.store.store import Run, Store
 from scoring.report import report
 from scoring.rows import BREAKDOWNS
 
+STAGED = re.compile(r"\.[0-9a-f]{32}\.import")
 MOST_RUNS = 8  # whole runs on one page
 
 
@@ -31,7 +34,8 @@ class Detail:
 
 @dataclass(frozen=True)
 class Found:
-    """All runs of a store at one moment, in their standings."""
+    """All runs of a store at one moment, in their standings. ``unscored`` are runs that this program cannot score,
+    ``damaged`` those whose numbers are withheld."""
 
     runs: Sequence[Entry | Unscored]
 
@@ -41,23 +45,29 @@ class Found:
 
     @cached_property
     def unscored(self) -> list[Unscored]:
-        return [item for item in self.runs if isinstance(item, Unscored)]
+        return [item for item in self.runs if isinstance(item, Unscored) and not item.damaged]
+
+    @cached_property
+    def damaged(self) -> list[Unscored]:
+        return [item for item in self.runs if isinstance(item, Unscored) and item.damaged]
 
     @cached_property
     def standings(self) -> list[Standing]:
-        """The one that a visitor wants to see first comes first."""
-        return sorted(ranking.standings(self.entries), key=_weight, reverse=True)
+        """The one that a visitor wants to see first comes first (:func:`leaderboard.ranking.weight`)."""
+        return sorted(ranking.standings(self.entries), key=ranking.weight, reverse=True)
 
 
 @dataclass(frozen=True)
 class Site:
     """One visit. ``detail`` reads a whole run, from a cache where there is one; ``version`` names this state of the
-    store as long as the server runs."""
+    store as long as the server runs; ``look`` makes sure that a run is still what its ledger says, and returns it where
+    it is damaged."""
 
     store: Store
     found: Found
     detail: Callable[[Run], Detail | Unscored]
     version: int = 0
+    look: Callable[[Run], Unscored | None] = lambda run: None
 
     @property
     def entries(self) -> list[Entry]:
@@ -68,12 +78,35 @@ class Site:
         return self.found.unscored
 
     @property
+    def damaged(self) -> list[Unscored]:
+        return self.found.damaged
+
+    @property
     def standings(self) -> list[Standing]:
         return self.found.standings
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether an import into the store has not ended. Its run is not in the store: it comes as a whole."""
+        try:
+            changed = self.store.home.stat().st_mtime_ns
+        except OSError:
+            return False
+        return _unfinished(self.store.home, changed, frozenset(item.run.name for item in self.found.runs))
 
     def standing(self, key: str | None) -> Standing | None:
         """By the id of its setting; the first one for a key that there is not."""
         return next((item for item in self.standings if item.setting.id == key), next(iter(self.standings), None))
+
+    def siblings(self, standing: Standing) -> list[Standing]:
+        """The standings that differ in the way of prompting, this one among them, in the order of the board."""
+        own = standing.setting
+        board = load().boards.get(own.board)
+        found = {
+            item.setting.mode: item for item in reversed(self.standings) if _but_mode(item.setting) == _but_mode(own)
+        }
+        found[own.mode] = standing
+        return [found[mode] for mode in dict.fromkeys((*(board.settings if board else ()), own.mode)) if mode in found]
 
     def chosen(self, standing: Standing, names: Sequence[str], default: int) -> list[Entry]:
         """The runs of a standing with these names, or else its first ones; never more than MOST_RUNS."""
@@ -86,18 +119,24 @@ class Site:
         return [item for item in (self.detail(entry.run) for entry in entries) if isinstance(item, Detail)]
 
 
+@lru_cache(maxsize=4)
+def _unfinished(home: Path, changed_ns: int, runs: frozenset[str]) -> bool:
+    """Whether ``home`` holds what :mod:`runner.submission.importing` unpacks before the run is committed."""
+    staged = any(STAGED.fullmatch(path.name) for path in home.iterdir())
+    return staged or any(path.parent.name not in runs for path in home.glob("[!.]*/.importing"))
+
+
 def read_detail(store: Store, run: Run) -> Detail | Unscored:
-    entry = read_entry(store, run, BREAKDOWNS)
+    board = load().boards.get(str(run.settings.get("board")))
+    entry = read_entry(store, run, board.breakdowns if board is not None else BREAKDOWNS)
     if isinstance(entry, Unscored):
         return entry
-    inside = [row["label"] for row in entry.report["by"]["subset"]]
+    inside = [row["label"] for row in entry.report["by"].get("subset", ())]
     subsets = {name: report(judged(store, entry, name), by=("suite",), listing=False) for name in inside}
     facts = facts_of(store, run, load())
     clauses = {item.attempt.sequence: item.record.clause for item in facts if item.record and item.record.clause}
     return Detail(entry, subsets, clauses)
 
 
-def _weight(standing: Standing) -> tuple[int, int, int]:
-    """Ranked runs first, then the largest selection that a run has completed, then more runs."""
-    complete = [row.entry.report["total"]["planned"] for row in (*standing.ranked, *standing.unranked)]
-    return len(standing.ranked), max(complete, default=0), len(standing.rows)
+def _but_mode(setting: Setting) -> Setting:
+    return replace(setting, mode=None, rest="")

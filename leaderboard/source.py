@@ -35,12 +35,14 @@ from scoring.window import Kind, Status
 class Setting:
     """What a score is of. Runs of two settings never share a table (design: section 2, 'group').
 
-    ``rest`` covers budgets and versions, which people do not filter by: two settings may differ in it alone.
+    ``mode`` is the way of prompting, None on a board that has one way. ``rest`` covers budgets and versions, which
+    people do not filter by: two settings may differ in it alone.
     """
 
     board: str
     subset: str
     tasks: str | None
+    mode: str | None
     protocol: str
     profile: str
     engines: tuple[str, ...]
@@ -88,20 +90,24 @@ class Entry:
 
 @dataclass(frozen=True)
 class Unscored:
-    """A run that this program cannot score, and why. It is shown: nothing is ever dropped."""
+    """A run that this program cannot score, and why, or one that is ``damaged``: its numbers are withheld. It is shown:
+    nothing is ever dropped."""
 
     run: Run
     why: str
+    damaged: bool = False
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """One attempt: its row in the store, its terminal record if it has ended, and what the protocol makes of it."""
+    """One attempt: its row in the store, its terminal record if it has ended, and what the protocol makes of it.
+    ``ordinal`` counts the attempts at its condition; None for one at a task outside the selection."""
 
     row: AttemptRow
     record: AttemptRecord | None
     judged: dict[str, Any]
     state: IncidentState
+    ordinal: int | None
 
 
 def setting_of(settings: dict[str, Any], rest: str | None = None) -> Setting:
@@ -110,6 +116,7 @@ def setting_of(settings: dict[str, Any], rest: str | None = None) -> Setting:
         board=settings["board"],
         subset=settings["subset"],
         tasks=settings["tasks"],
+        mode=settings.get("mode"),
         protocol=settings["protocol"],
         profile=settings["profile"],
         engines=tuple(sorted(set(settings["environments"].values()))),
@@ -182,6 +189,7 @@ def attempts_of(store: Store, entry: Entry, sequences: Iterable[int]) -> list[At
     """Some attempts of a run with their records, in ledger order. ``entry`` is whole. One at a task outside the
     selection has no place in the score, and says so."""
     found = {item["sequence"]: item for item in entry.report["attempts"]}
+    numbers = ordinals(entry.report["attempts"])
     query = (
         select(AttemptRow)
         .where(AttemptRow.run_id == entry.run.id, col(AttemptRow.sequence).in_(list(sequences)))
@@ -192,9 +200,26 @@ def attempts_of(store: Store, entry: Entry, sequences: Iterable[int]) -> list[At
         session.expunge_all()
     manifests = load()
     return [
-        Attempt(row, record_of(row), found.get(row.sequence, _outside(row)), incident_state(row, manifests))
+        Attempt(
+            row,
+            record_of(row),
+            found.get(row.sequence, _outside(row)),
+            incident_state(row, manifests),
+            numbers.get(row.sequence),
+        )
         for row in rows
     ]
+
+
+def ordinals(attempts: Iterable[dict[str, Any]]) -> dict[int, int]:
+    """By ledger sequence: the first, second ... attempt at its condition, as the terminal counts them."""
+    seen: Counter[tuple[str, int]] = Counter()
+    found = {}
+    for item in attempts:
+        place = item["environment_id"], item["condition"]
+        seen[place] += 1
+        found[item["sequence"]] = seen[place]
+    return found
 
 
 def _group_versions(versions: dict[str, str]) -> dict[str, str]:

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from runner.store.store import Store
+
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 settings.register_profile("assay", deadline=None)  # a busy machine is no counterexample
 settings.load_profile("assay")
@@ -43,6 +45,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             if runtime in required:
                 raise pytest.UsageError(f"ASSAY_REQUIRE names {runtime}, which cannot be used here: {reason}")
             item.add_marker(pytest.mark.skip(reason=f"left out, needs {runtime}: {reason}"))
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+    """A store that commands and pages find by the environment, whose summaries are kept beside it."""
+    monkeypatch.setenv("ASSAY_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("ASSAY_STORE", raising=False)
+    return Store(tmp_path / "home")
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import uuid
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -16,7 +17,9 @@ from runner.record import Course, Ending, Identity, make_record
 from runner.runtimes.base import RuntimeFacts
 from runner.settings import Choices, run_settings
 from runner.store import ledger
+from runner.store.artifacts import RECORD
 from runner.store.store import Run, Store
+from runner.store.text import canonical
 
 SUCCESS = Ending(cause="goal_met", text="every target was hit", meter={"actions": 812, "simulated_s": 41.5}, acted=True)
 QUIT = Ending(cause="quit", text="the agent finished without success", meter={"actions": 0, "simulated_s": 0.0})
@@ -36,7 +39,11 @@ IMAGES = (
     ImageIdentity(role="mujoco", reference="assay/mujoco", id="sha256:" + "a" * 64, content="sha256:" + "b" * 64),
     ImageIdentity(role="sandbox", reference="assay/sandbox", id="sha256:" + "c" * 64, content="sha256:" + "d" * 64),
 )
-FILES = (Artifact(name="actions.npy", sha256="e" * 64, size=51200, media_type="application/x-npy"),)
+ACTIONS = b"the actions of an attempt"
+SHA256 = hashlib.sha256(ACTIONS).hexdigest()
+SHA256 = hashlib.sha256(ACTIONS).hexdigest()
+FILES = (Artifact(name="actions.npy", sha256=SHA256, size=len(ACTIONS), media_type="application/x-npy"),)
+BASELINES = ("noop", "random", "reference")
 
 Play = Callable[[str, int, int], Ending | None]
 
@@ -60,7 +67,8 @@ def write_run(
     """A run whose attempts ended as ``play(environment id, condition, ordinal)`` says; None leaves the rest of the
     condition to come. ``settings`` replaces recorded settings."""
     manifests = load()
-    info = AgentInfo(model, "baseline", "1", "f" * 64, level, parameters=dict(parameters or {}))
+    kind = "baseline" if model in BASELINES else "model"
+    info = AgentInfo(model, kind, "1", "f" * 64, level, parameters=dict(parameters or {}))
     choices = Choices(model=model, subset=subset, tasks=tasks, protocol=protocol, runtime=runtime)
     planned = plan(manifests, choices, info)
     recorded = run_settings(
@@ -81,11 +89,12 @@ def write_run(
                     ending = play(item.environment_id, condition, ordinal)
                     if ending is None:
                         break
-                    _write(session, run, item, condition, info, facts, ending, usage or Usage(), wall_s)
+                    _write(store, session, run, item, condition, info, facts, ending, usage or Usage(), wall_s)
     return run
 
 
 def _write(
+    store: Store,
     session: Session,
     run: Run,
     planned: Planned,
@@ -111,6 +120,10 @@ def _write(
     )
     identity = Identity(attempt, run.id, opened.sequence, planned, condition, info, facts, opened.time)
     record = make_record(load(), identity, course, ending, FILES)
+    folder = store.attempt_folder(run, attempt).final
+    folder.mkdir(parents=True)
+    (folder / RECORD).write_bytes(canonical(record.model_dump(mode="json")))
+    (folder / "actions.npy").write_bytes(ACTIONS)
     ledger.append(session, run.id, "closed", {"attempt": attempt, "record": record.model_dump(mode="json")})
 
 

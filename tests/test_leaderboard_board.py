@@ -112,7 +112,7 @@ def counting(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         scored.append(run.name)
         return source.read_entry(store, run, **options)
 
-    monkeypatch.setattr("leaderboard.board.read_entry", read)
+    monkeypatch.setattr("leaderboard.workers.read_entry", read)
     return scored
 
 
@@ -147,7 +147,7 @@ def test_a_cache_that_is_of_no_use_is_done_without(
     break_it: dict[str, Callable[[], object]] = {
         "no folder": lambda: (tmp_path / "file").write_text("no folder"),
         "garbage": lambda: place.write_bytes(b"no database" * 100),
-        "older": lambda: monkeypatch.setattr("leaderboard.board._maker", lambda: "another program"),
+        "older": lambda: monkeypatch.setattr("leaderboard.summaries._maker", lambda: "another program"),
     }
     break_it[damage]()
     used = tmp_path / "file" / "board.sqlite" if damage == "no folder" else place

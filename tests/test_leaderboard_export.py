@@ -16,14 +16,6 @@ from runner.score import score_run
 from runner.store.store import Store
 
 
-@pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
-    monkeypatch.setenv("ASSAY_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
-    monkeypatch.delenv("ASSAY_STORE", raising=False)
-    return Store(tmp_path / "home")
-
-
 def test_the_command_writes_the_pages_with_the_numbers_of_the_score_command(store: Store, tmp_path: Path) -> None:
     run = write_run(store, "one", twice(RULE, SUCCESS), subset="ep-launch")
     folder = tmp_path / "public"

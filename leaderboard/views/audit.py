@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from leaderboard.audits import Audit
 from leaderboard.blocks import Block, Page, data_of, page
 from leaderboard.markup import Safe, badge, code, join, link, notice, small, table, tag
 from leaderboard.source import Entry
@@ -15,8 +16,8 @@ RUNS = 200  # lines of a table; the download has all
 STATUS = {"passed": ("✓", ""), "failed": ("✕", "warn"), "skipped": ("–", "")}
 
 
-def build(entries: Sequence[Entry], reports: Mapping[str, dict[str, Any]]) -> Page:
-    """``reports`` by run name: the documents of ``assay audit``."""
+def build(entries: Sequence[Entry], reports: Mapping[str, Sequence[Audit]]) -> Page:
+    """``reports`` by run name, the latest first."""
     return page(
         "Audit",
         tag("h1", "Audit"),
@@ -51,7 +52,12 @@ def _how(entries: Sequence[Entry]) -> Safe:
         (
             tag("h2", "Run it yourself"),
             command(name),
-            tag("p", "This checks and writes the report to where this page finds it:"),
+            tag(
+                "p",
+                "This checks and writes the report to where this page finds it. One from elsewhere is found in ",
+                code(Safe("audits/ANY-NAME/audit.json")),
+                " below the folder of the records. It looks at:",
+            ),
             tag("ul", *items),
             tag(
                 "p",
@@ -65,23 +71,52 @@ def _how(entries: Sequence[Entry]) -> Safe:
     )
 
 
-def _reports(entries: Sequence[Entry], reports: Mapping[str, dict[str, Any]]) -> Block | Safe:
+def _reports(entries: Sequence[Entry], reports: Mapping[str, Sequence[Audit]]) -> Block | Safe:
     title = tag("h2", "Latest reports")
     if not reports:
         return join((title, notice("No audit report is stored.", tag("p", "The command above writes one."))))
+    named = [(entry.run.name, report) for entry in entries for report in reports.get(entry.run.name, ())]
+    return reports_of("audits", title, named, runs=True)
+
+
+def reports_of(name: str, title: Safe, named: Sequence[tuple[str, Audit]], *, runs: bool) -> Block:
+    """A table of reports, each with its run; without ``runs`` they are all of one. ``name`` is that of its data."""
     rows, plain = [], []
-    for entry in entries:
-        report = reports.get(entry.run.name)
-        if report is None:
-            continue
-        word = "passed" if report.get("passed") else "failed"
-        checks = [item for item in report.get("checks", ()) if isinstance(item, dict)]
-        ended = str(report.get("ended", ""))[:16].replace("T", " ")
-        said = [_check(item) for item in checks]
-        rows.append([link(entry.run.name, run=entry.run.name), _word(word), join(said, "<br>"), f"{ended} UTC"])
-        plain += [[entry.run.name, item.get("name"), item.get("status"), item.get("summary"), ended] for item in checks]
-    html = join((title, table("Reports", ("Run", "Result", "Checks", "Ended"), rows, kind="cards")))
-    return Block(html, data_of("audits", ("run", "check", "status", "summary", "ended"), plain))
+    for run, report in named:
+        word = _word("passed" if report.passed else "failed")
+        ended = report.ended[:16].replace("T", " ")
+        said = [_check(item) for item in report.checks]
+        first = [link(run, run=run), word] if runs else [word]
+        rows.append([*first, join(said, "<br>"), f"{ended} UTC", _state(report)])
+        source = report.kept or "rendered/audit"
+        plain += [
+            [
+                run,
+                item.get("name"),
+                item.get("status"),
+                item.get("summary"),
+                ended,
+                source,
+                report.entries,
+                report.holds,
+            ]
+            for item in report.checks
+        ]
+    head = (*(("Run",) if runs else ()), "Result", "Checks", "Ended", "Of which ledger")
+    columns = ("run", "check", "status", "summary", "ended", "source", "entries", "ledger_holds")
+    html = join((title, table("Reports", head, rows, kind="cards")))
+    return Block(html, data_of(name, columns, plain))
+
+
+def _state(report: Audit) -> Safe:
+    """Which ledger it speaks of, and where the report lies."""
+    where = "written beside the run" if report.kept is None else f"kept as {report.kept}; nobody signs a report"
+    if report.entries is None:
+        return join(("it does not say", tag("br"), small(where)))
+    state: Any = f"its first {report.entries:,} entries"
+    if not report.holds:
+        state = badge("not the ledger that is here", "warn")
+    return join((state, tag("br"), small(where)))
 
 
 def _word(status: str) -> Safe:

@@ -8,13 +8,29 @@ from typing import Any
 
 from leaderboard import charts
 from leaderboard.blocks import Block, Page, data_of, figure, page
-from leaderboard.charts import Dot, Line
-from leaderboard.markup import Safe, badge, hundredths, join, link, notice, small, table, tag
+from leaderboard.charts import Line
+from leaderboard.markup import Safe, badge, join, link, notice, small, table, tag
 from leaderboard.ranking import Standing
 from leaderboard.source import Entry
 from leaderboard.views import parts
+from manifests.load import load
 
 FLIPS = 200  # conditions listed of each kind; the download has all
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """What the intervals of a board resample, what a difference counts, and whether conditions are independent."""
+
+    units: str
+    counted: str
+    independent: str
+
+
+SAMPLED = {
+    "tasks": Sampled("whole tasks", "tasks", ", which those of one task are not: trust the interval above"),
+    "episodes": Sampled("the episodes of each task", "episodes", ", as episodes of different seeds are"),
+}
 
 
 @dataclass(frozen=True)
@@ -39,7 +55,8 @@ def build(standing: Standing, entries: Sequence[Entry], pairs: Sequence[Pair]) -
         "p",
         "Against ",
         tag("strong", link(parts.agent_name(first), run=first.run.name)),
-        ", on the same conditions. The intervals resample whole tasks.",
+        f", on the same conditions. The intervals resample {_sampled(standing).units}; where all change alike an exact "
+        "bound stands.",
         class_="lead",
     )
     blocks: list[Block | Safe] = [*title, said]
@@ -49,25 +66,23 @@ def build(standing: Standing, entries: Sequence[Entry], pairs: Sequence[Pair]) -
 
 
 def _pair(standing: Standing, pair: Pair) -> list[Block | Safe]:
-    compared, names = pair.compared, pair.compared["names"]
+    compared = pair.compared
+    names = {key: name for key, name in compared["names"].items() if key in _defined(compared)}
     key = sorted(name for name in names if name.startswith("pass_at"))[-1]
     name = f"{standing.setting.id}-{pair.first.run.name}-{pair.second.run.name}"
     title = f"{parts.agent_name(pair.second)} minus {parts.agent_name(pair.first)}"
+    sampled = _sampled(standing)
     rows = [("All suites", compared["total"]), *compared["by_suite"].items()]
     head = ("Tasks", *names.values())
-    body = [[tag("strong", label), *(_difference(found[metric]) for metric in names)] for label, found in rows]
-    html = join(
-        (
-            tag("h2", title, *(parts.marks(pair.second))),
-            table("Difference in points, with its 95 % interval", head, body, kind="cards figures"),
-        )
-    )
-    columns = ("tasks", "metric", "points", "lower", "upper", "tasks_better", "tasks_equal", "tasks_worse")
+    body = [[tag("strong", label), *(_difference(found[metric], sampled) for metric in names)] for label, found in rows]
+    caption = "Difference in points, with its 95 % interval, or exact bounds where all tasks change alike"
+    html = join((tag("h2", title, *(parts.marks(pair.second))), table(caption, head, body, kind="cards figures")))
+    columns = ("tasks", "metric", "points", *parts.BOUNDS, "tasks_better", "tasks_equal", "tasks_worse")
     plain = [[label, metric, *_numbers(found[metric])] for label, found in rows for metric in names]
     lines = [
         Line(
             label,
-            (Dot(found[key]["value"], *(found[key]["interval"] or [found[key]["value"]] * 2)),),
+            (parts.dot(found[key]),),
             _points(found[key]),
         )
         for label, found in rows
@@ -75,18 +90,31 @@ def _pair(standing: Standing, pair: Pair) -> list[Block | Safe]:
     ]
     blocks: list[Block | Safe] = [Block(html, data_of(f"differences-{name}", columns, plain))]
     if lines:
-        alt = f"{names[key]}: {title}, points with 95 % intervals: " + "; ".join(f"{i.label} {i.note}" for i in lines)
+        told = "; ".join(f"{line.label} {line.note}" for line in lines)
+        alt = f"{names[key]}: {title}, points with 95 % intervals or exact bounds: {told}"
         blocks.append(figure(charts.differences(f"difference-{name}", alt, lines), f"{names[key]}, {title}, in points"))
-    return [*blocks, _flips(pair, names[key], name)]
+    return [*blocks, _flips(pair, names[key], name, sampled)]
 
 
-def _difference(found: dict[str, Any] | None) -> Safe:
+def _sampled(standing: Standing) -> Sampled:
+    board = load().boards.get(standing.setting.board)
+    return SAMPLED[board.resampled if board is not None else "tasks"]
+
+
+def _defined(compared: dict[str, Any]) -> list[str]:
+    """Metrics with a difference somewhere, and the one that decides: an episode has no all-four."""
+    rows = [compared["total"], *compared["by_suite"].values()]
+    return [key for key in compared["names"] if key.startswith("pass_at") or any(row[key] for row in rows)]
+
+
+def _difference(found: dict[str, Any] | None, sampled: Sampled) -> Safe:
     if found is None:
         return join(("undefined", tag("br"), small("one of the runs is partial here")))
-    interval = found["interval"]
-    sure = badge("apart from 0") if interval and (interval[0] > 0 or interval[1] < 0) else Safe("")
-    words = f"95 %: {hundredths(interval[0])} to {hundredths(interval[1])}" if interval else "no interval: one task"
-    tasks = f"tasks: {found['tasks_better']} better, {found['tasks_equal']} equal, {found['tasks_worse']} worse"
+    span, words = parts.span(found), parts.sure(found)
+    sure = badge("apart from 0") if span and (span[0] > 0 or span[1] < 0) else Safe("")
+    tasks = (
+        f"{sampled.counted}: {found['tasks_better']} better, {found['tasks_equal']} equal, {found['tasks_worse']} worse"
+    )
     return join(
         (tag("span", _points(found), class_="pair"), " ", sure, tag("br"), small(words), tag("br"), small(tasks))
     )
@@ -99,13 +127,12 @@ def _points(found: dict[str, Any]) -> str:
 
 def _numbers(found: dict[str, Any] | None) -> list[Any]:
     if found is None:
-        return [None] * 6
-    low, high = found["interval"] or (None, None)
+        return [None] * 8
     counts = [found["tasks_better"], found["tasks_equal"], found["tasks_worse"]]
-    return [float(found["points"]), low, high, *counts]
+    return [float(found["points"]), *parts.bounds(found), *counts]
 
 
-def _flips(pair: Pair, metric: str, name: str) -> Block:
+def _flips(pair: Pair, metric: str, name: str, sampled: Sampled) -> Block:
     found = pair.flips
     gained, lost = found["gained"], found["lost"]
     p_value = found["p_value"]
@@ -117,7 +144,7 @@ def _flips(pair: Pair, metric: str, name: str) -> Block:
     ]
     note = (
         f"{test}; {found['undecided']} of {found['planned']} conditions are open in one of the runs. The test takes "
-        "conditions as independent, which those of one task are not: trust the interval above."
+        f"conditions as independent{sampled.independent}."
     )
     lists = [
         _list(f"Gained: only {parts.agent_name(pair.second)} solves them", gained, pair),

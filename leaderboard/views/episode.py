@@ -19,15 +19,20 @@ def verdict(entry: Entry, attempt: Attempt, replay: dict[str, Any] | None) -> Pa
     row, record = attempt.row, attempt.record
     catalog = load().environments.get(row.environment_id)
     title = catalog.title if catalog and catalog.title else row.environment_id
+    number = parts.attempt_name(attempt.ordinal, row.sequence)
     where = link(row.environment_id, task=row.environment_id, setting=entry.setting.id)
     blocks: list[Block | Safe] = [
-        parts.head(
-            link(entry.run.name, run=entry.run.name), tag("span", f"attempt {row.sequence}", aria_current="page")
-        ),
+        parts.head(link(entry.run.name, run=entry.run.name), tag("span", f"attempt {number}", aria_current="page")),
         tag("h1", title),
-        tag("p", where, f" · condition {row.condition} · {parts.agent_name(entry)}", class_="quiet"),
+        tag(
+            "p",
+            where,
+            f" · condition {row.condition} · {_nth(attempt.ordinal)}ledger sequence {row.sequence} · ",
+            parts.agent_name(entry),
+            class_="quiet",
+        ),
     ]
-    name = f"Attempt {row.sequence} of {entry.run.name}"
+    name = f"Attempt {number} of {entry.run.name}"
     if record is None and row.state == "closed":
         why = notice("This attempt was made elsewhere.", tag("p", "There is no record of it, only what its file says."))
         judged = attempt.judged
@@ -40,6 +45,10 @@ def verdict(entry: Entry, attempt: Attempt, replay: dict[str, Any] | None) -> Pa
         said = notice("This attempt has no record yet.", tag("p", f"{words} Opened {moment(row.opened_at)}."))
         return page(name, *blocks, said)
     return page(name, *blocks, tag("h2", "Verdict"), _verdict(attempt, record, replay))
+
+
+def _nth(ordinal: int | None) -> str:
+    return "" if ordinal is None else f"attempt {ordinal} at it · "
 
 
 def record_of(record: AttemptRecord) -> Page:

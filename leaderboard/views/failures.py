@@ -144,7 +144,7 @@ def _aside(standing: Standing, entries: Sequence[Entry], aside: Sequence[tuple[E
         return join((title, said, tag("p", "Choose at most three runs to see each incident with its evidence.")))
     rows = [_incident(entry, attempt) for entry, attempt in aside[:ASIDE]]
     head = ("Attempt", "Task", "State", "Cause", "Evidence", "Decision")
-    caption = f"Incidents, {min(len(aside), ASIDE)} of {len(aside)} with their evidence"
+    caption = f"Incidents, {min(len(aside), ASIDE)} of {len(aside)} with their evidence; {parts.NUMBERING}"
     columns = ("run", "sequence", "environment_id", "condition", "incident", "cause", "evidence", "decision")
     plain = [
         [
@@ -166,7 +166,13 @@ def _aside(standing: Standing, entries: Sequence[Entry], aside: Sequence[tuple[E
 def _incident(entry: Entry, attempt: Attempt) -> list[Any]:
     row = attempt.row
     return [
-        join((link(f"#{row.sequence}", run=entry.run.name, attempt=row.sequence), " ", small(entry.run.name))),
+        join(
+            (
+                link(parts.attempt_name(attempt.ordinal, row.sequence), run=entry.run.name, attempt=row.sequence),
+                " ",
+                small(entry.run.name),
+            )
+        ),
         join((row.environment_id, tag("br"), small(f"condition {row.condition}"))),
         INCIDENTS[attempt.state.incident],
         code(attempt.judged["cause"] or "not recorded"),

@@ -7,7 +7,7 @@ from typing import Any
 
 from leaderboard.blocks import Block, Page, page
 from leaderboard.markup import Safe, code, join, link, moment, small, tag
-from leaderboard.ranking import Standing, pass_keys
+from leaderboard.ranking import Standing, is_baseline, pass_keys
 from leaderboard.site import Site
 from leaderboard.source import Entry
 from leaderboard.tally import tally
@@ -20,9 +20,9 @@ BEST = 6  # runs in the figure
 
 def build(site: Site) -> Page:
     standing = site.standings[0] if site.standings else None
-    blocks: list[Block | Safe] = [_header(site)]
+    blocks: list[Block | Safe] = [_header(site), parts.damaged(site.damaged), parts.unfinished(site.unfinished)]
     if standing is None:
-        blocks.append(tag("p", "No run of this store can be scored: ", link("see why", view="ranking"), "."))
+        blocks.append(tag("p", "No run of this store has numbers to show: ", link("see why", view="ranking"), "."))
         return page("Overview", *blocks)
     setting = standing.setting
     blocks.append(
@@ -47,8 +47,8 @@ def _header(site: Site) -> Safe:
         tag("h1", "Assay leaderboard"),
         tag(
             "p",
-            "Foundation models drive simulated robots: each attempt starts fresh, is judged by an evaluator out of the "
-            "agent's reach, and can be replayed. ",
+            "Foundation models act, in simulated scenes and on boards: each attempt starts fresh, is judged by an "
+            "evaluator out of the agent's reach, and can be replayed. ",
             small(f"{counts}; last attempt {moment(newest)}."),
         ),
     )
@@ -59,11 +59,13 @@ def _tile(title: Any, where: Safe, *content: Any) -> Safe:
 
 
 def _best(standing: Standing) -> Entry:
-    return standing.rows[0].entry
+    """The first model; the first baseline where there is none."""
+    entries = [row.entry for row in standing.rows]
+    return next((entry for entry in entries if not is_baseline(entry)), entries[0])
 
 
 def _suites(standing: Standing) -> Safe:
-    """The rates of the first run by suite."""
+    """The rates of the best model by suite."""
     entry = _best(standing)
     key = pass_keys(entry.report)[0]
     items = []
@@ -102,7 +104,7 @@ def _tasks(standing: Standing) -> Safe:
 
 
 def _failures(standing: Standing) -> Safe:
-    """The most frequent codes of the first run."""
+    """The most frequent codes of the best model."""
     entry = _best(standing)
     counts: Counter[str] = Counter()
     for _, failure, _, count in entry.failures:

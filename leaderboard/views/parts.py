@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import isclose
 from typing import Any
 
-from leaderboard.markup import Safe, badge, bar, hundredths, join, link, small, tag
-from leaderboard.source import Entry, Setting
+from leaderboard.charts import Dot
+from leaderboard.markup import Safe, badge, bar, hundredths, join, link, notice, small, tag
+from leaderboard.ranking import is_baseline
+from leaderboard.source import Entry, Setting, Unscored
 from leaderboard.words import SIGNS
 from manifests.load import load
 from runner.store.status import EVALUATED
 
+NUMBERING = "#2 [17] is the second attempt at its condition, the one with the ledger sequence 17"
+BANNER = 5  # runs that are named in the banner
 NAV = {
     None: "Overview",
     "ranking": "Ranking",
@@ -44,6 +50,7 @@ def setting_title(setting: Setting) -> str:
     subset = load().subsets.get(setting.subset)
     parts = [
         f"chosen tasks of {setting.subset}" if setting.tasks else (subset.title if subset else setting.subset),
+        *([setting.mode] if setting.mode else []),
         setting.protocol,
         f"{setting.profile} ({', '.join(setting.engines)})",
         setting.level,
@@ -60,8 +67,8 @@ def agent_name(entry: Entry) -> str:
 
 
 def marks(entry: Entry) -> list[Safe | str]:
-    """What must be seen beside the name: withdrawn, made elsewhere, stale."""
-    found: list[Safe | str] = []
+    """What must be seen beside the name: a baseline, withdrawn, made elsewhere, stale."""
+    found: list[Safe | str] = [" ", badge("baseline")] if is_baseline(entry) else []
     if entry.run.withdrawn is not None:
         found += [" ", badge("withdrawn", "warn")]
     if entry.run.kind != EVALUATED:
@@ -69,6 +76,30 @@ def marks(entry: Entry) -> list[Safe | str]:
     if entry.stale:
         found += [" ", badge("stale", "warn")]
     return found
+
+
+def damaged(found: Sequence[Unscored]) -> Safe:
+    """The banner for runs whose numbers are withheld; nothing where there is none."""
+    if not found:
+        return Safe("")
+    names = join((link(item.run.name, run=item.run.name) for item in found[:BANNER]), ", ")
+    more = f" and {len(found) - BANNER} more" if len(found) > BANNER else ""
+    count = "A run of this store is" if len(found) == 1 else f"{len(found)} runs of this store are"
+    said = ("What is stored of ", names, more, " contradicts itself, so that no number of it is shown anywhere here.")
+    return notice(f"{count} damaged.", tag("p", *said), kind="bad")
+
+
+def attempt_name(ordinal: int | None, sequence: int) -> str:
+    """``#2 [17]``, as in the terminal: the second attempt at its condition, ledger sequence 17."""
+    return f"[{sequence}]" if ordinal is None else f"#{ordinal} [{sequence}]"
+
+
+def unfinished(found: bool) -> Safe:
+    """The notice of an import that has not ended; nothing where there is none."""
+    if not found:
+        return Safe("")
+    said = "It is running now, or was stopped in the middle: then the same command completes it."
+    return notice("An import into this store has not ended.", tag("p", said, " What is shown is whole without it."))
 
 
 def rate(metric: dict[str, Any], name: str, unit: str) -> Safe:
@@ -83,15 +114,50 @@ def rate(metric: dict[str, Any], name: str, unit: str) -> Safe:
                 small(f"bounds; {metric['successes']} of {known} known, {planned} {unit} planned"),
             )
         )
-    low, high = found["interval"] or (found["value"], found["value"])
-    interval = f"95 %: {hundredths(low)} to {hundredths(high)}" if found["interval"] else "no interval: one task"
+    low, high = span(found) or (found["value"], found["value"])
     return join(
         (
             tag("span", f"{found['percent']} %", class_="figure"),
-            bar(low, high, found["value"], f"{name} {found['percent']} percent, {interval}"),
-            small(f"{interval}; {metric['successes']} of {planned} {unit}"),
+            bar(low, high, found["value"], f"{name} {found['percent']} percent, {sure(found)}"),
+            small(f"{sure(found)}; {metric['successes']} of {planned} {unit}"),
         )
     )
+
+
+def span(found: dict[str, Any]) -> tuple[float, float] | None:
+    """How far a balanced rate or a difference may be from its value: its interval, or the exact bound where all tasks
+    agree, since the interval has no width there. None where nothing can be said."""
+    bound = found["exact_bound"] or found["interval"]
+    return (bound[0], bound[1]) if bound and bound[0] < bound[1] else None
+
+
+def sure(found: dict[str, Any]) -> str:
+    """The same in words: ``95 %: 8.93 to 19.23``, or ``exact 95 %: ≥ 91.57``, a bound to one side."""
+    found_span = span(found)
+    if found_span is None:
+        return "no interval: the tasks of each suite agree" if found["interval"] else "no interval: one task"
+    low, high = map(hundredths, found_span)
+    if not found["exact_bound"]:
+        return f"95 %: {low} to {high}"
+    if isclose(found["value"], found_span[1]):
+        return f"exact 95 %: ≥ {low}"
+    if isclose(found["value"], found_span[0]):
+        return f"exact 95 %: ≤ {high}"
+    return f"exact 95 %: {low} to {high}"
+
+
+def dot(found: dict[str, Any]) -> Dot:
+    """A balanced rate in a figure."""
+    if found["value"] is None:
+        return Dot(None, found["lower"], found["upper"])
+    return Dot(found["value"], *(span(found) or (found["value"], found["value"])))
+
+
+def numbers(metric: dict[str, Any]) -> list[Any]:
+    """The columns NUMBERS of a download."""
+    found = metric["balanced"]
+    percent = None if found["percent"] is None else float(found["percent"])
+    return [percent, *bounds(found), metric["successes"], metric["planned"]]
 
 
 def unit_of(key: str) -> str:
@@ -117,6 +183,17 @@ def percent_cell(metric: dict[str, Any]) -> str:
     """``19.94`` or, of a partial run, ``12.00–30.00``."""
     found = metric["balanced"]
     return found["percent"] if found["percent"] is not None else f"{found['lower_percent']}–{found['upper_percent']}"
+
+
+BOUNDS = ("lower", "upper", "exact_lower", "exact_upper")
+NUMBERS = ("percent", *BOUNDS, "successes", "planned")
+
+
+def bounds(found: dict[str, Any]) -> list[float | None]:
+    """The columns BOUNDS of a download: the interval, or the bounds of a partial rate, and the exact bound; None where
+    there is none."""
+    ends = found["interval"] if found["value"] is not None else (found["lower"], found["upper"])
+    return [*(ends or (None, None)), *(found["exact_bound"] or (None, None))]
 
 
 def duration(seconds: float | None) -> str:

@@ -9,7 +9,7 @@ from manifests.load import load
 
 WORDS = (
     ("Environment", "one scene with a robot and a goal, such as marble/dual-panda/A007; 'task' in the texts"),
-    ("Condition", "one of four prescribed initial conditions of an environment, 0 to 3"),
+    ("Condition", "a prescribed start of an environment, by number from 0: one of four; in KidGym an episode"),
     ("Attempt", "one episode at one condition: success, failure, or invalid"),
     ("Group", "an environment under one setting: seed, mode, access level, tools, budgets, versions"),
     ("Run", "one agent setting over one subset"),
@@ -31,7 +31,8 @@ RULES = (
 LIMITS = (
     "The embedded profile runs families of other simulators as ports on a CPU engine. Its scores are of another "
     "setting than those of the native profile, and never mix.",
-    "Conditions are four per environment. The intervals resample tasks and say nothing of other conditions.",
+    "Conditions are four per environment. The intervals resample tasks and say nothing of other conditions. In "
+    "KidGym they resample the episodes of each task, since its tasks are all that there are.",
     "A code names the event that ended an attempt, not who is to blame for it.",
     "Published and reconstructed figures stand beside runs for comparison. Nobody ran them here: no rank.",
     "Token counts come from the model's provider; where it reports none they are unknown, never zero.",
@@ -70,7 +71,9 @@ def build() -> Page:
             "Pass@k: a condition is passed when one of its first k valid attempts succeeds. Conditions are averaged "
             "within tasks, tasks within suites, suites equally. All-four: every condition of a task is passed. "
             "Time@S and Tok@S are means over scored successes. Intervals are 95 %, by resampling whole tasks within "
-            "their suites. Percentages round half up to two decimals.",
+            "their suites. Where all tasks agree that shows no spread, and an exact one-sided bound stands instead: "
+            "the least (or most) chance of success with which such a result still comes about once in twenty times. "
+            "Percentages round half up to two decimals.",
         ),
         tag("h2", "Rules"),
         tag("ul", *(tag("li", rule) for rule in RULES)),

@@ -7,11 +7,11 @@ from typing import Any
 
 from leaderboard import charts, ranking
 from leaderboard.blocks import Block, Page, figure, page
-from leaderboard.charts import Dot, Line
-from leaderboard.markup import Safe, facts, hundredths, join, link, moment, notice, table, tag
+from leaderboard.charts import Line
+from leaderboard.markup import Safe, facts, join, link, moment, notice, table, tag
 from leaderboard.ranking import Standing
 from leaderboard.source import Entry, Setting, Unscored
-from leaderboard.views import parts, ranking_rows
+from leaderboard.views import parts, printed, ranking_rows
 from leaderboard.words import LEVELS
 from manifests.load import load
 from runner.store.status import EVALUATED
@@ -22,14 +22,23 @@ TABLES = 12  # standings on one page
 FILTERS: dict[str, tuple[str, Callable[[Setting], str]]] = {
     "board": ("Board", lambda setting: setting.board),
     "subset": ("Subset", lambda setting: setting.subset),
+    "mode": ("Setting", lambda setting: setting.mode or "the only one"),
     "protocol": ("Protocol", lambda setting: setting.protocol),
     "profile": ("Engine profile", lambda setting: setting.profile),
     "level": ("Access level", lambda setting: setting.level),
 }
 
 
-def build(standings: Sequence[Standing], unscored: Sequence[Unscored], number: int = 1) -> Page:
-    """``standings`` are those that the filters leave. With one of them ``number`` pages through its runs."""
+def build(
+    standings: Sequence[Standing],
+    unscored: Sequence[Unscored],
+    damaged: Sequence[Unscored] = (),
+    *,
+    unfinished: bool = False,
+    number: int = 1,
+) -> Page:
+    """``standings`` are those that the filters leave. With one of them ``number`` pages through its runs.
+    ``unfinished`` says that an import has not ended."""
     blocks: list[Block | Safe] = [
         tag(
             "header",
@@ -37,9 +46,11 @@ def build(standings: Sequence[Standing], unscored: Sequence[Unscored], number: i
             tag(
                 "p",
                 "Each attempt is judged by an evaluator that the agent cannot reach; only attempts in fresh containers "
-                "are official. Settings never mix: each table holds one. Every rate stands with its 95 % interval and "
-                "its denominator.",
+                "are official. Settings never mix: each table holds one. Every rate stands with its denominator and "
+                "its 95 % interval, or the exact bound where all tasks agree.",
             ),
+            parts.damaged(damaged),
+            parts.unfinished(unfinished),
         )
     ]
     if not standings:
@@ -53,7 +64,9 @@ def build(standings: Sequence[Standing], unscored: Sequence[Unscored], number: i
         ]
         blocks.append(tag("section", tag("h2", "More settings, with their runs"), tag("ul", *items)))
     if unscored:
-        blocks.append(_unscored(unscored))
+        blocks.append(_without("Runs that cannot be scored here", "Not scored, with the reason", unscored))
+    if damaged:
+        blocks.append(_without("Damaged runs", "Numbers withheld, with the reason", damaged))
     return page("Ranking", *blocks)
 
 
@@ -83,7 +96,7 @@ def _standing(standing: Standing, number: int) -> list[Block | Safe]:
     found: list[Block | Safe] = [Block(section, ranking_rows.data(standing))]
     if standing.ranked or standing.unranked:
         found.append(intervals(standing))
-    return found
+    return [*found, printed.summary(setting.board, setting.mode)]
 
 
 def intervals(standing: Standing, most: int = FIGURE_ROWS) -> Block:
@@ -94,7 +107,7 @@ def intervals(standing: Standing, most: int = FIGURE_ROWS) -> Block:
     lines = [
         Line(
             f"{row.rank}. {parts.agent_name(row.entry)}" if row.rank else parts.agent_name(row.entry),
-            tuple(_chart_dot(row.entry, key) for key in keys),
+            tuple(parts.dot(row.entry.report["total"]["metrics"][key]["balanced"]) for key in keys),
             f"{parts.percent_cell(row.entry.report['total']['metrics'][keys[-1]])} %",
         )
         for row in rows
@@ -102,13 +115,15 @@ def intervals(standing: Standing, most: int = FIGURE_ROWS) -> Block:
     highest = max((dot.upper for line in lines for dot in line.dots), default=1.0)
     title = parts.setting_title(standing.setting)
     what = " and ".join(names)
-    alt = f"{what} with 95 % intervals, {title}: " + "; ".join(f"{line.label} {line.note}" for line in lines)
+    told = "; ".join(f"{line.label} {line.note}" for line in lines)
+    alt = f"{what} with 95 % intervals or exact bounds, {title}: {told}"
     name = f"ranking-{standing.setting.id}"
     drawing, narrow = (
         charts.intervals(name, alt, names, lines, highest=_round_up(highest), narrow=narrow) for narrow in (False, True)
     )
     more = f"; the first {most} of {len(standing.rows)} runs" if len(standing.rows) > most else ""
-    return figure(drawing, f"{what} with 95 % intervals (grey: bounds of a partial run); {title}{more}", narrow=narrow)
+    caption = f"{what} with 95 % intervals, or exact bounds where all tasks agree (grey: bounds of a partial run)"
+    return figure(drawing, f"{caption}; {title}{more}", narrow=narrow)
 
 
 def lead(standing: Standing) -> list[Any]:
@@ -137,25 +152,16 @@ def lead(standing: Standing) -> list[Any]:
 def _headline(entry: Entry) -> str:
     key = ranking.pass_keys(entry.report)[0]
     metric = entry.report["total"]["metrics"][key]
-    rate, interval = metric["balanced"], metric["balanced"]["interval"]
-    sure = f"95 %: {hundredths(interval[0])} to {hundredths(interval[1])}; " if interval else ""
     count = f"{metric['successes']} of {metric['planned']} conditions"
-    return f"{rate['percent']} % {entry.report['names'][key]} ({sure}{count})"
+    rate = metric["balanced"]
+    return f"{rate['percent']} % {entry.report['names'][key]} ({parts.sure(rate)}; {count})"
 
 
 def _apart(first: Entry, second: Entry) -> bool:
-    """Whether the intervals of the deciding metric are both known and do not overlap."""
+    """Whether the intervals or exact bounds of the deciding metric are both known and do not overlap."""
     key = ranking.pass_keys(first.report)[0]
-    one, two = (entry.report["total"]["metrics"][key]["balanced"]["interval"] for entry in (first, second))
+    one, two = (parts.span(entry.report["total"]["metrics"][key]["balanced"]) for entry in (first, second))
     return one is not None and two is not None and one[0] > two[1]
-
-
-def _chart_dot(entry: Entry, key: str) -> Dot:
-    found = entry.report["total"]["metrics"][key]["balanced"]
-    if found["value"] is None:
-        return Dot(None, found["lower"], found["upper"])
-    low, high = found["interval"] or (found["value"], found["value"])
-    return Dot(found["value"], low, high)
 
 
 def _round_up(value: float) -> float:
@@ -210,16 +216,14 @@ def _fixed(standing: Standing) -> Safe:
                     f"{interval['level']:.0%}, bootstrap over {interval['method']}, "
                     f"{interval['resamples']} resamples, seed {interval['seed']}",
                 ),
+                ("Exact bounds", f"95 %, {interval['exact_bound']}: an interval would have no width"),
                 ("Order", "by the metric of most attempts, then by the next; equal rates share a rank"),
             ]
         ),
     )
 
 
-def _unscored(found: Sequence[Unscored]) -> Safe:
-    rows = [(item.run.name, moment(item.run.created_at), item.why) for item in found]
-    return tag(
-        "section",
-        tag("h2", "Runs that cannot be scored here"),
-        table("Not scored, with the reason", ("Run", "Created", "Reason"), rows, kind="cards"),
-    )
+def _without(title: str, caption: str, found: Sequence[Unscored]) -> Safe:
+    """Runs without numbers."""
+    rows = [(link(item.run.name, run=item.run.name), moment(item.run.created_at), item.why) for item in found]
+    return tag("section", tag("h2", title), table(caption, ("Run", "Created", "Reason"), rows, kind="cards"))

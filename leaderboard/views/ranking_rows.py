@@ -88,7 +88,7 @@ def data(standing: Standing) -> Data:
     names: dict[str, str] = report["names"]
     columns = ["rank", "run", "agent", "kind", "state"]
     for key in names:
-        columns += [f"{key}_percent", f"{key}_lower", f"{key}_upper", f"{key}_successes", f"{key}_planned"]
+        columns += [f"{key}_{name}" for name in ("percent", *parts.BOUNDS, "successes", "planned")]
     columns += ["groups_complete", "groups", "scored_attempts", *ASIDE, "time_at_success_s", "tokens_at_success"]
     columns += ["successes", "cost_usd", "attempts_without_price", "runtime", "official", "signer", "last_attempt"]
     return data_of(f"ranking-{standing.setting.id}", columns, [_numbers(row, list(names)) for row in standing.rows])
@@ -101,9 +101,8 @@ def _numbers(row: Row, keys: list[str]) -> list[Any]:
     for key in keys:
         metric = total["metrics"][key]
         rate = metric["balanced"]
-        low, high = rate["interval"] or (None, None) if rate["value"] is not None else (rate["lower"], rate["upper"])
         percent = None if rate["percent"] is None else float(rate["percent"])
-        found += [percent, low, high, metric["successes"], metric["planned"]]
+        found += [percent, *parts.bounds(rate), metric["successes"], metric["planned"]]
     found += [total["groups_complete"], total["groups"], counts["scored"], *(counts[name] for name in ASIDE)]
     found += [total["time_at_success_s"]["mean"], total["tokens_at_success"]["mean"], total["successes"]]
     found += [entry.cost_usd, entry.unpriced, ", ".join(entry.runtimes), entry.official]

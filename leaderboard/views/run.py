@@ -6,14 +6,16 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from leaderboard import ranking
+from leaderboard.audits import Audit
 from leaderboard.blocks import Block, Data, Page, data_of, page
 from leaderboard.markup import Safe, badge, code, facts, join, link, moment, notice, seconds, small, table, tag
 from leaderboard.site import Detail
-from leaderboard.source import Attempt, Entry
-from leaderboard.views import parts, tasks
+from leaderboard.source import Attempt, Entry, Unscored
+from leaderboard.views import audit, parts, strips, tasks
 from leaderboard.words import STATES
 from manifests.load import load
 from runner.store.status import EVALUATED
@@ -55,28 +57,43 @@ def number_of(text: str | None, count: int) -> int:
     return min(int(text), pages) if text and text.isascii() and text.isdigit() and int(text) > 0 else 1
 
 
-def build(detail: Detail, broken: str | None, wanted: Wanted, listed: Listed) -> Page:
+@dataclass(frozen=True)
+class About:
+    """What the store says beside the records: when the run last was found to be what its ledger says, and the audits of
+    it, the latest first."""
+
+    looked: datetime
+    audits: Sequence[Audit]
+
+
+def build(detail: Detail, about: About, wanted: Wanted, listed: Listed) -> Page:
     entry = detail.entry
     head = parts.head(tag("span", entry.run.name, aria_current="page"))
     lists = _attempts(entry, wanted, listed)
     if wanted != Wanted():
         return page(entry.run.name, head, tag("h1", parts.agent_name(entry)), lists)
-    return page(entry.run.name, head, _summary(entry, broken), _rates(entry), _codes(entry), _matrix(detail), lists)
+    body = (_summary(entry, about.looked), _rates(entry), _codes(entry), _matrix(detail), _audits(entry, about.audits))
+    return page(entry.run.name, head, *body, lists)
 
 
-def unscored(name: str, why: str) -> Page:
+def unscored(found: Unscored) -> Page:
+    """A run without numbers, and why. Of one that is damaged nothing else is shown."""
+    name = found.run.name
     head = parts.head(tag("span", name, aria_current="page"))
-    return page(name, head, tag("h1", name), notice("This run cannot be scored here.", tag("p", why)))
+    said = notice("This run cannot be scored here.", tag("p", found.why))
+    if found.damaged:
+        why = f"What is stored of it contradicts itself, so that none of its numbers is shown: {found.why}."
+        see = ("Whoever has the records finds every fault with ", code(f"assay audit {name}"), ".")
+        said = notice("This run is damaged.", tag("p", why), tag("p", *see), kind="bad")
+    return page(name, head, tag("h1", name), said)
 
 
-def _summary(entry: Entry, broken: str | None) -> Safe:
+def _summary(entry: Entry, looked: datetime) -> Safe:
     total, setting, agent = entry.report["total"], entry.setting, entry.run.settings["agent"]
     reasons = ranking.why_not_ranked(entry)
     unofficial = entry.official is False or entry.run.kind != EVALUATED
     runtime = join((", ".join(entry.runtimes), " ", badge("not official", "warn") if unofficial else ""))
     notices = []
-    if broken is not None:
-        notices.append(notice("The ledger of this run is damaged.", tag("p", broken), kind="bad"))
     if reasons:
         notices.append(notice("This run has no rank.", tag("ul", *(tag("li", reason) for reason in reasons))))
     return join(
@@ -96,7 +113,7 @@ def _summary(entry: Entry, broken: str | None) -> Safe:
                         "Coverage",
                         f"{total['groups_complete']} of {total['groups']} groups complete",
                     ),
-                    ("Ledger", "hash chain intact" if broken is None else "hash chain broken"),
+                    ("Ledger", f"hash chain, attempts and files hold; looked at {moment(looked)}"),
                     ("Signature", _signature(entry)),
                     ("Cost", _cost(entry)),
                 ]
@@ -159,6 +176,23 @@ def _over(found: dict[str, Any]) -> str:
     return f"over {found['successes']} successes{unknown}"
 
 
+def _audits(entry: Entry, found: Sequence[Audit]) -> Block | Safe:
+    title = tag("h2", "Audits")
+    if found:
+        return audit.reports_of(
+            f"audits-{entry.run.name}", title, [(entry.run.name, item) for item in found], runs=False
+        )
+    if entry.run.kind != EVALUATED:
+        return Safe("")
+    return join(
+        (
+            title,
+            tag("p", "No audit report of this run is stored. Anybody with the records makes one:"),
+            audit.command(entry.run.name),
+        )
+    )
+
+
 def _codes(entry: Entry) -> Block | Safe:
     counts: dict[tuple[str, str], int] = defaultdict(int)
     for _, failure, clause, number in entry.failures:
@@ -182,8 +216,12 @@ def _codes(entry: Entry) -> Block | Safe:
     return Block(html, data_of(f"failures-{entry.run.name}", ("code", "clause", "failures", "of"), plain))
 
 
-def _matrix(detail: Detail) -> Safe:
+def _matrix(detail: Detail) -> Block | Safe:
     entry = detail.entry
+    groups = entry.report["groups"]
+    if strips.wide(len(group["conditions"]) for group in groups):
+        names = [_environment(entry, group["environment_id"]) for group in groups]
+        return strips.outcomes(entry, groups, names, tag("h2", "Outcomes"))
     at: dict[tuple[str, int], list[dict[str, Any]]] = defaultdict(list)
     for attempt in entry.report["attempts"]:
         at[attempt["environment_id"], attempt["condition"]].append(attempt)
@@ -191,7 +229,7 @@ def _matrix(detail: Detail) -> Safe:
     head = ("Environment", *(f"Condition {index}" for index in range(conditions)), "Solved")
     rows = [_matrix_row(entry, group, conditions, at) for group in entry.report["groups"]]
     legend = [tag("li", parts.state(name), " ", words) for name, words in STATES.items()]
-    caption = "Environments by condition; a number is an attempt"
+    caption = f"Environments by condition; {parts.NUMBERING}"
     return join((tag("h2", "Outcomes"), tag("ul", *legend, class_="legend"), table(caption, head, rows, kind="matrix")))
 
 
@@ -199,15 +237,19 @@ def _matrix_row(
     entry: Entry, group: dict[str, Any], conditions: int, at: dict[tuple[str, int], list[dict[str, Any]]]
 ) -> list[Any]:
     environment_id = group["environment_id"]
-    known = load().environments[environment_id]
     cells: list[Any] = [
         tasks.cell(entry, condition, at[environment_id, condition["condition"]]) for condition in group["conditions"]
     ]
     cells += [""] * (conditions - len(cells))
     solved = f"{group['successes']} of {group['planned']}"
+    label = solved if group["complete"] else join((solved, tag("br"), small("partial")))
+    return [_environment(entry, environment_id), *cells, label]
+
+
+def _environment(entry: Entry, environment_id: str) -> Safe:
+    known = load().environments[environment_id]
     where = link(environment_id, task=environment_id, setting=entry.setting.id)
-    label = join((where, tag("br"), small(known.title or known.suite)))
-    return [label, *cells, solved if group["complete"] else join((solved, tag("br"), small("partial")))]
+    return join((where, tag("br"), small(known.title or known.suite)))
 
 
 def _attempts(entry: Entry, wanted: Wanted, listed: Listed) -> Block | Safe:
@@ -220,7 +262,8 @@ def _attempts(entry: Entry, wanted: Wanted, listed: Listed) -> Block | Safe:
         blocks.append(tag("p", f"Only those with {words}: {listed.count}. See ", every, "."))
     shown = listed.attempts
     if shown:
-        caption = f"Attempts {shown[0].row.sequence} to {shown[-1].row.sequence}, in ledger order"
+        span = f"{shown[0].row.sequence} to {shown[-1].row.sequence}"
+        caption = f"Attempts with ledger sequence {span}, in this order; {parts.NUMBERING}"
         blocks.append(table(caption, head, [_attempt_row(entry.run.name, item) for item in shown], kind="cards"))
     pages = math.ceil(listed.count / PAGE)
     if pages > 1:
@@ -255,7 +298,7 @@ def _attempt_row(run: str, attempt: Attempt) -> list[Any]:
     name = parts.outcome_state(judged["outcome"], judged["status"], judged["incident"])
     violation = record.violation if record else None
     return [
-        link(f"#{attempt.row.sequence}", run=run, attempt=attempt.row.sequence),
+        link(parts.attempt_name(attempt.ordinal, attempt.row.sequence), run=run, attempt=attempt.row.sequence),
         attempt.row.environment_id,
         attempt.row.condition,
         parts.state(name, " ".join(filter(None, (judged["outcome"] or "open", judged["code"])))),

@@ -7,18 +7,21 @@ from typing import Any
 
 from leaderboard import charts, ranking
 from leaderboard.blocks import Block, Page, data_of, figure, page
-from leaderboard.charts import Dot, Line
+from leaderboard.charts import Line
 from leaderboard.markup import Safe, join, link, notice, small, table, tag
 from leaderboard.ranking import Standing
 from leaderboard.site import Detail
-from leaderboard.views import parts
+from leaderboard.views import levels, parts
 from manifests.load import load
 
 MORE = {"split": "Easy and Hard", "embodiment": "Embodiments", "condition": "Conditions"}
 
 
-def build(standing: Standing, details: Sequence[Detail]) -> Page:
-    """``details`` are runs of the standing, in the order in which they are shown."""
+def build(standing: Standing, details: Sequence[Detail], siblings: Sequence[Standing] = ()) -> Page:
+    """``details`` are runs of the standing, in the order in which they are shown; ``siblings`` the standings that
+    differ in the way of prompting alone."""
+    if levels.has(standing.setting.board):
+        return levels.build(standing, details, siblings)
     title = tag("h1", "Suites and types")
     setting = tag("p", parts.setting_title(standing.setting), class_="quiet")
     if not details:
@@ -40,7 +43,7 @@ def _table_of_suites(standing: Standing, details: Sequence[Detail]) -> Block:
             name = link(parts.agent_name(detail.entry), run=detail.entry.run.name)
             rows.append([tag("strong", suite or "All suites"), name, *map(_pair, found, [detail] * len(found))])
             plain += [
-                [suite or "all", detail.entry.run.name, subset, key, *_numbers(row["metrics"][key])]
+                [suite or "all", detail.entry.run.name, subset, key, *parts.numbers(row["metrics"][key])]
                 for subset, row in zip((own, *inside), found, strict=True)
                 if row is not None
                 for key in ranking.pass_keys(detail.entry.report)[::-1]
@@ -62,7 +65,7 @@ def _table_of_suites(standing: Standing, details: Sequence[Detail]) -> Block:
             table(caption, head, rows, kind="cards figures"),
         )
     )
-    columns = ("suite", "run", "subset", "metric", "percent", "lower", "upper", "successes", "planned")
+    columns = ("suite", "run", "subset", "metric", *parts.NUMBERS)
     return Block(html, data_of(f"suites-{standing.setting.id}", columns, plain))
 
 
@@ -133,12 +136,16 @@ def _breakdown(standing: Standing, details: Sequence[Detail], name: str) -> list
     blocks: list[Block | Safe] = [Block(html, _long(standing, details, name, found))]
     if name == "split":
         lines = [
-            Line(f"{parts.agent_name(detail.entry)}, {label}", tuple(_dot(row["metrics"][key]) for key in keys))
+            Line(
+                f"{parts.agent_name(detail.entry)}, {label}",
+                tuple(parts.dot(row["metrics"][key]["balanced"]) for key in keys),
+            )
             for number, detail in enumerate(details)
             for label, cells in found
             if (row := cells[number]) is not None
         ]
-        alt = f"{rates} of Easy and Hard tasks with 95 % intervals, {parts.setting_title(standing.setting)}"
+        where = parts.setting_title(standing.setting)
+        alt = f"{rates} of Easy and Hard tasks with 95 % intervals or exact bounds, {where}"
         drawing = charts.intervals(f"split-{standing.setting.id}", alt, [names[key] for key in keys], lines)
         blocks.append(figure(drawing, alt))
     return blocks
@@ -160,35 +167,16 @@ def _heat(metric: dict[str, Any] | None) -> Safe:
     return tag("span", *words, class_="heat" if value is not None else "heat open", style=f"--v:{value or 0:.3f}")
 
 
-def _dot(metric: dict[str, Any]) -> Dot:
-    rate = metric["balanced"]
-    if rate["value"] is None:
-        return Dot(None, rate["lower"], rate["upper"])
-    return Dot(rate["value"], *(rate["interval"] or (rate["value"], rate["value"])))
-
-
 def _long(standing: Standing, details: Sequence[Detail], name: str, found: list[Any]) -> Any:
-    columns = (name, "run", "metric", "percent", "lower", "upper", "successes", "planned")
+    columns = (name, "run", "metric", *parts.NUMBERS)
     rows = [
-        [label, detail.entry.run.name, key, *_numbers(metric)]
+        [label, detail.entry.run.name, key, *parts.numbers(metric)]
         for label, cells in found
         for detail, row in zip(details, cells, strict=True)
         if row is not None
         for key, metric in row["metrics"].items()
     ]
     return data_of(f"{name}-{standing.setting.id}", columns, rows)
-
-
-def _numbers(metric: dict[str, Any]) -> list[Any]:
-    rate = metric["balanced"]
-    low, high = (rate["interval"] or (None, None)) if rate["value"] is not None else (rate["lower"], rate["upper"])
-    return [
-        None if rate["percent"] is None else float(rate["percent"]),
-        low,
-        high,
-        metric["successes"],
-        metric["planned"],
-    ]
 
 
 def _label(name: str, label: str) -> str:

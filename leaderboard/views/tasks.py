@@ -13,7 +13,7 @@ from leaderboard.ranking import Standing
 from leaderboard.site import Detail
 from leaderboard.source import Entry
 from leaderboard.tally import Tally, tally
-from leaderboard.views import parts
+from leaderboard.views import parts, strips
 from leaderboard.words import SIGNS, STATES
 from manifests.load import load
 
@@ -71,7 +71,9 @@ def build_task(standing: Standing, environment_id: str) -> Page:
         tag("p", parts.setting_title(standing.setting), class_="quiet"),
         facts(pairs),
         Block(
-            table("Runs by condition", head, rows, kind="cards"),
+            strips.runs_of_task(runs, start, task.conditions, "Runs by condition")
+            if strips.wide([task.conditions])
+            else table("Runs by condition", head, rows, kind="cards"),
             data_of(f"task-{environment_id.replace('/', '-')}", columns, plain),
         ),
     )
@@ -90,6 +92,9 @@ def _solved_of(found: Tally, number: int) -> list[int]:
 
 
 def _counts(standing: Standing, found: Tally, order: Sequence[int]) -> Block:
+    if strips.wide(task.conditions for task in found.tasks):
+        stem = f"tasks-{standing.setting.id}"
+        return strips.counts(found, order, lambda number: _name(standing, found, number), stem)
     conditions = max(task.conditions for task in found.tasks)
     rows = []
     for number in order:
@@ -119,6 +124,11 @@ def _counts(standing: Standing, found: Tally, order: Sequence[int]) -> Block:
 
 
 def _outcomes(standing: Standing, found: Tally, order: Sequence[int], detail: Detail) -> Block:
+    if strips.wide(task.conditions for task in found.tasks):
+        by_id = {group["environment_id"]: group for group in detail.entry.report["groups"]}
+        chosen = [by_id[found.tasks[number].environment_id] for number in order]
+        names = [_name(standing, found, number) for number in order]
+        return strips.outcomes(detail.entry, chosen, names)
     at: dict[tuple[str, int], list[dict[str, Any]]] = defaultdict(list)
     for attempt in detail.entry.report["attempts"]:
         at[attempt["environment_id"], attempt["condition"]].append(attempt)
@@ -140,7 +150,7 @@ def _outcomes(standing: Standing, found: Tally, order: Sequence[int], detail: De
         ]
     legend = [tag("li", parts.state(name), " ", words) for name, words in STATES.items()]
     head = ("Task", *(f"Condition {index}" for index in range(conditions)), "Solved", "Runs that solve it")
-    caption = f"Outcomes of {parts.agent_name(detail.entry)}; a number is an attempt"
+    caption = f"Outcomes of {parts.agent_name(detail.entry)}; {parts.NUMBERING}"
     html = join((tag("ul", *legend, class_="legend"), table(caption, head, rows, kind="matrix")))
     columns = ("environment_id", "suite", "condition", "state", "reason")
     return Block(html, data_of(f"outcomes-{detail.entry.run.name}", columns, plain))
@@ -148,14 +158,15 @@ def _outcomes(standing: Standing, found: Tally, order: Sequence[int], detail: De
 
 def cell(entry: Entry, condition: dict[str, Any], attempts: list[dict[str, Any]]) -> Safe:
     name = condition["state"]
-    marks = [_mark(entry.run.name, attempt) for attempt in attempts]
+    marks = [_mark(entry.run.name, attempt, ordinal) for ordinal, attempt in enumerate(attempts, 1)]
     return tag("div", parts.state(name), *marks, class_=f"cell {name}", title=condition["reason"])
 
 
-def _mark(run: str, attempt: dict[str, Any]) -> Safe:
+def _mark(run: str, attempt: dict[str, Any], ordinal: int) -> Safe:
     """A link to an attempt with its sign and code; dotted where it is not scored."""
     name = parts.outcome_state(attempt["outcome"], attempt["status"], attempt["incident"])
-    label = f"{SIGNS[name]} {attempt['code'] or ''} #{attempt['sequence']}".replace("  ", " ")
+    number = parts.attempt_name(ordinal, attempt["sequence"])
+    label = f"{SIGNS[name]} {attempt['code'] or ''} {number}".replace("  ", " ")
     scored = "scored" if attempt["status"] == "scored" else "aside"
     return tag("span", link(label, run=run, attempt=attempt["sequence"]), class_=f"mark {scored}")
 

@@ -29,7 +29,7 @@ def unknown_run(name: str) -> None:
 def unknown_attempt(run: str, attempt: str) -> None:
     _page(
         "No such attempt",
-        tag("p", "Run ", code(run), " has no attempt with the sequence number ", code(attempt), "."),
+        tag("p", "Run ", code(run), " has no attempt with the ledger sequence ", code(attempt), "."),
         link("See its attempts", run=run),
     )
 
