@@ -16,22 +16,22 @@ from runner.errors import AssayError
 
 # name -> (module, one line for --help)
 COMMANDS = {
-    "evaluate": ("runner.cli.evaluate", "Evaluate an agent on a subset, or go on with a run that stopped."),
-    "tasks": ("runner.cli.tasks", "List the environments, or explain one: `assay tasks show ID`."),
-    "score": ("runner.cli.score", "Compute the numbers of a run from its records."),
-    "claims": ("runner.cli.claims", "Check published figures: `assay claims check FILE`."),
-    "incidents": ("runner.cli.incidents", "List infrastructure incidents and decide on them."),
-    "ledger": ("runner.cli.ledger", "Take in attempts made elsewhere: `assay ledger import FILE`."),
-    "keys": ("runner.cli.keys", "Make or show the key that signs decisions and submissions."),
-    "submit": ("runner.cli.submit", "Write a run as a signed bundle: `assay submit RUN -o bundle.zip`."),
-    "verify": ("runner.cli.verify", "Check a bundle offline; prints every problem."),
-    "import": ("runner.cli.import_bundle", "Verify a bundle and record its run."),
-    "audit": ("runner.cli.audit", "Check a run: log, files, numbers, eligibility, replay."),
-    "episode": ("runner.cli.episode", "Show an attempt: video, pictures, contact sheet or transcript."),
+    "evaluate": ("runner.cli.evaluate", "Evaluate an agent on a subset, or go on with a run."),
+    "tasks": ("runner.cli.tasks", "List the environments of a subset and their engines here."),
+    "score": ("runner.cli.score", "Compute the numbers of RUN, or of a ledger file."),
+    "claims": ("runner.cli.claims", "Check published figures against their own denominators."),
+    "incidents": ("runner.cli.incidents", "List infrastructure incidents of a run and decide on them."),
+    "ledger": ("runner.cli.ledger", "Take in attempts made elsewhere."),
+    "keys": ("runner.cli.keys", "Make or show the key that signs what you decide and submit."),
+    "submit": ("runner.cli.submit", "Write RUN as a signed bundle."),
+    "verify": ("runner.cli.verify", "Check BUNDLE offline, and print every problem."),
+    "import": ("runner.cli.import_bundle", "Verify BUNDLE and record its run."),
+    "audit": ("runner.cli.audit", "Check RUN: its log, files, numbers, eligibility, replays."),
+    "episode": ("runner.cli.episode", "Show one attempt: video, pictures, contact sheet, transcript."),
     "doctor": ("runner.cli.doctor", "Check this machine, and say how to mend what is missing."),
-    "site": ("runner.cli.site", "Write the leaderboard as static pages: `assay site -o public/`."),
+    "site": ("runner.cli.site", "Write the leaderboard as static pages."),
     "runs": ("runner.cli.runs", "List the runs in the store, or withdraw one."),
-    "images": ("runner.cli.images", "Build or list the container images."),
+    "images": ("runner.cli.images", "Build, list, verify or lock the container images."),
 }
 FAULT = 70  # EX_SOFTWARE: a fault of assay itself
 INTERRUPTED = 130
@@ -63,7 +63,8 @@ def assay() -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """The console script. Exit status: 0 done, 1 the run cannot go on, 2 bad input, 70 a fault of assay, 130 Ctrl-C."""
+    """The console script. Exit status: 0 done, 1 the run cannot go on, 2 bad input, 3 an evaluation that waits for a
+    decision, 70 a fault of assay, 130 Ctrl-C."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a letter that the locale does not have ends no command
             stream.reconfigure(errors="backslashreplace")

@@ -68,15 +68,18 @@ DOLLARS = real("US dollars above 0", math.ulp(0.0))
 @click.option(
     "--max-cost", type=DOLLARS, help="US dollars after which a run opens no attempt; the same command goes on."
 )
-@click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True)
+@click.option(
+    "--format", "form", type=click.Choice(FORMATS), default="table", show_default=True, help="What is printed."
+)
 @click.option("--gpus", is_flag=True, help="Ask the Engine for GPUs.")
 @click.option("--render", is_flag=True, help="Then draw a video of every attempt.")
 @click.option("--dry-run", is_flag=True, help="Say what it would take, and touch nothing.")
 def command(model: str | None, form: str, render: bool, dry_run: bool, **options: Any) -> int:
-    """Evaluate an agent on a subset. The same command goes on with a run that stopped.
+    """Evaluate an agent on a subset, or go on with a run.
 
-    Exit status: 0 all that can run here is scored; 1 it cannot go on now, the same command does later; 2 a wrong
-    option, nothing was started; 3 done, and the score waits for a decision on an incident; 130 stopped by Ctrl-C.
+    The same command goes on with a run that stopped. Exit status: 0 all that can run here is scored; 1 it cannot go
+    on now, the same command does later; 2 a wrong option, nothing was started; 3 done, and the score waits for a
+    decision on an incident; 130 stopped by Ctrl-C.
     """
     if model is None:
         _list_baselines()
