@@ -19,10 +19,14 @@ def command() -> None:
 
 @command.command("check")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True)
+@click.option(
+    "--format", "form", type=click.Choice(FORMATS), default="table", show_default=True, help="What is printed."
+)
 @click.option("--all", "everything", is_flag=True, help="In the table, also the findings that hold.")
 def check(file: Path, form: str, everything: bool) -> int:
-    """Say whether the rates in FILE (.csv or .json, see docs/claims.md) can come from binary outcomes and agree.
+    """Check the published rates in FILE (.csv or .json).
+
+    Whether they can come from binary outcomes with their denominators, and agree with each other: docs/claims.md.
 
     Exit status: 0 consistent, 1 not, 2 a file that cannot be read.
     """

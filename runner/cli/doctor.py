@@ -23,10 +23,10 @@ MARKS = {"ok": ("✓", "green"), "warn": ("!", "yellow"), "fail": ("✗", "red")
 @click.option("--base-url", help="Address of the model's API.")
 @click.option("--json", "as_json", is_flag=True, help="JSON instead of lines.")
 def command(model: str | None, base_url: str | None, as_json: bool) -> int:
-    """Check Python, packages, isolation, rendering, GPU, disk, store and, with --model, the model.
+    """Check this machine, and say how to mend what is missing.
 
-    Exit status 0 when nothing failed; a warning is no failure. A key is checked by the name of its variable, and its
-    value is never shown.
+    Python, packages, isolation, rendering, GPU, disk, store and, with --model, the model. Exit status 0 when nothing
+    failed; a warning is no failure. A key is checked by the name of its variable, and its value is never shown.
     """
     from runner.cli.common import console
     from runner.doctor import examine, plain

@@ -14,7 +14,10 @@ from runner.terminal import echo
 @click.option("--name", help="Name of the run here [default: the submitter's].")
 @click.option("--key", help="Public key that has to have signed (hexadecimal).")
 def command(bundle: Path, name: str | None, key: str | None) -> int:
-    """Verify BUNDLE and record its run, as a whole or not at all."""
+    """Verify BUNDLE and record its run.
+
+    As a whole or not at all.
+    """
     from manifests.load import load
     from manifests.submission import load_limits
     from runner.cli.common import open_store

@@ -26,7 +26,10 @@ def command() -> None:
 @click.option("--all", "everything", is_flag=True, help="Also those that are decided.")
 @click.option("--json", "as_json", is_flag=True, help="JSON instead of text.")
 def list_incidents(run: str, everything: bool, as_json: bool) -> None:
-    """The open candidates of RUN with their evidence, and the proposals that no trusted key has taken up."""
+    """List the open candidates of RUN with their evidence.
+
+    And the proposals that no trusted key has taken up.
+    """
     from manifests.load import load
     from runner.cli.common import find_run, open_store
     from runner.incidents import incidents
@@ -54,7 +57,10 @@ def list_incidents(run: str, everything: bool, as_json: bool) -> None:
     "--evidence", multiple=True, type=click.Path(path_type=Path), help="A file that shows it; its hash is kept."
 )
 def confirm(run: str, sequence: int, reason: str, name: str | None, evidence: tuple[Path, ...]) -> None:
-    """Say that attempt SEQUENCE of RUN was an infrastructure incident: it takes no opportunity."""
+    """Confirm that the infrastructure ended an attempt.
+
+    Attempt SEQUENCE of RUN then takes no opportunity.
+    """
     from runner.incidents import confirm as decide
 
     store, found, manifests, who = _prepare(run, name)
@@ -74,7 +80,10 @@ def confirm(run: str, sequence: int, reason: str, name: str | None, evidence: tu
 def reject(
     run: str, sequence: int, reason: str, ruled: str, code: str | None, name: str | None, evidence: tuple[Path, ...]
 ) -> None:
-    """Say that attempt SEQUENCE of RUN was no incident: it is ruled again and takes an opportunity."""
+    """Reject the incident that an attempt claims.
+
+    Attempt SEQUENCE of RUN is then ruled again and takes an opportunity.
+    """
     from runner.incidents import reject as decide
 
     store, found, manifests, who = _prepare(run, name)

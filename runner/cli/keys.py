@@ -10,12 +10,15 @@ from runner.terminal import echo
 
 @click.group("keys")
 def command() -> None:
-    """Make or show the key that signs your decisions and submissions."""
+    """Make or show the key that signs what you decide and submit."""
 
 
 @command.command("new")
 def new() -> None:
-    """Make a key (Ed25519) at ASSAY_KEY, or in your configuration folder. Only you can read it; keep a copy."""
+    """Make a key (Ed25519).
+
+    At ASSAY_KEY, or in your configuration folder. Only you can read it; keep a copy.
+    """
     from runner.keys import key_path, new_key
 
     path = key_path()
@@ -25,7 +28,7 @@ def new() -> None:
 
 @command.command("show")
 def show() -> None:
-    """Print your public key, and whether this board trusts its decisions."""
+    """Print your public key and whether this board trusts it."""
     from manifests.load import load
     from runner.keys import key_path, load_key
 

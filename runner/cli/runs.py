@@ -25,7 +25,7 @@ KEY_DIGITS = 12  # of a public key in the table; --json has all
 @click.option("--json", "as_json", is_flag=True, help="JSON instead of a table.")
 @click.pass_context
 def command(context: click.Context, as_json: bool) -> None:
-    """List the runs in the store, newest first."""
+    """List the runs in the store, or withdraw one."""
     if context.invoked_subcommand is not None:
         return
     from runner.cli.common import open_store

@@ -10,8 +10,13 @@ import click
 
 
 @click.command("site")
-@click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("public"), show_default=True)
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), default=Path("public"), show_default=True, help="The folder."
+)
 def command(output: Path) -> int:
-    """Write the leaderboard as plain HTML with its data into the folder OUTPUT, for any file host."""
+    """Write the leaderboard as static pages.
+
+    Plain HTML with its data, for any file host.
+    """
     # A program of its own: the runner imports nothing of the pages.
     return subprocess.run([sys.executable, "-m", "leaderboard.export", "-o", str(output)], check=False).returncode

@@ -13,12 +13,12 @@ READABLE = 40  # columns of a title that the others make room for
 
 
 @click.group("tasks", invoke_without_command=True)
-@click.option("--subset", default="full", show_default=True)
+@click.option("--subset", default="full", show_default=True, help="Those of a subset.")
 @click.option("--tasks", "patterns", help="Comma-separated ids or globs.")
 @click.option("--json", "as_json", is_flag=True, help="JSON instead of a table.")
 @click.pass_context
 def command(context: click.Context, subset: str, patterns: str | None, as_json: bool) -> None:
-    """List the environments of a subset, and which engine runs each here."""
+    """List the environments of a subset and their engines here."""
     if context.invoked_subcommand is not None:
         return
     from manifests.tasks import rows
@@ -66,7 +66,10 @@ def _show(found: list[dict[str, Any]]) -> None:
 @click.argument("environment")
 @click.option("--json", "as_json", is_flag=True, help="JSON instead of text.")
 def show(environment: str, as_json: bool) -> None:
-    """Explain one environment: its goal, budgets, conditions and engines. ENVIRONMENT is an id or an index."""
+    """Explain one environment.
+
+    Its goal, budgets, conditions and engines. ENVIRONMENT is an id or an index.
+    """
     from manifests.tasks import show as describe
 
     found = describe(environment)
