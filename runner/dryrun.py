@@ -242,8 +242,8 @@ def print_estimate(console: Console, found: dict[str, Any]) -> None:
     state = "goes on with" if found["exists"] else "would begin"
     console.print(f"dry run: {escape(found['model'])} {state} run {escape(found['run'])}", highlight=False)
     console.print(
-        f"{environments['here']} of {environments['planned']} environments can run here, {conditions['due']} of "
-        f"{conditions['here']} conditions need an attempt",
+        f"{environments['here']} of {count(environments['planned'], 'environment')} can run here, "
+        f"{conditions['due']} of {count(conditions['here'], 'condition')} still to run",
         highlight=False,
     )
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))

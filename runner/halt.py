@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from runner.words import count
+
 
 class Halt:
     """``draining``: open no attempt, cancel what has not begun. ``abandoning``: also end what is running."""
@@ -34,16 +36,17 @@ def signals(halt: Halt, say: Callable[[str], None], running: Callable[[], int | 
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:
         halt.signalled = True
-        count = running()
-        if count is None:
+        episodes = running()
+        if episodes is None:
             raise KeyboardInterrupt
         if halt.draining.is_set():
             halt.abandon()
             say("stopping now: running episodes are closed as interrupted")
             return
         halt.drain()
-        episodes = f"{count} running episode{'s' * (count != 1)}"
-        say(f"stopping: {episodes} will end first; Ctrl-C again closes them as interrupted" if count else "stopping")
+        them = "it" if episodes == 1 else "them"
+        first = f"{count(episodes, 'running episode')} will end first; Ctrl-C again closes {them} as interrupted"
+        say(f"stopping: {first}" if episodes else "stopping")
 
     def terminate(_number: int, _frame: FrameType | None) -> None:
         halt.signalled = True

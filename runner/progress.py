@@ -64,7 +64,7 @@ class Progress:
         with self._lock:
             self._schedule, self._jobs, self._started = schedule, min(jobs, max(due, 1)), time.monotonic()
             self._settled_before = schedule.planned - due
-        if jobs > due:
+        if 0 < due < jobs:
             self.say(f"jobs {jobs}: {count(due, 'condition')} to run, so at most {due} at a time")
         if self._jobs > cores and not self._models:
             self.say(f"jobs {self._jobs}: this machine has {count(cores, 'core')}; attempts slow each other down")

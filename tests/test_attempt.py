@@ -130,7 +130,7 @@ def test_an_agent_that_kills_its_own_sandbox_has_an_agent_exception(tmp_path: Pa
 
     runtime = SliderRuntime()
     (record,) = attempts(tmp_path, Scripted(act), runtime)
-    assert record.cause == "agent_exception"
+    assert (record.cause, record.text) == ("agent_exception", "the sandbox ended")
     assert record.evidence["exit_code"] == -9
 
 

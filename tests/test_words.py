@@ -39,6 +39,12 @@ def terminal(home: Path, columns: int, term: str, *arguments: str, **variables: 
 def test_a_noun_is_that_of_its_number() -> None:
     assert [count(number, "entry") for number in (0, 1, 2)] == ["0 entries", "1 entry", "2 entries"]
     assert count(1234, "note") == "1,234 notes"
+    assert [count(2, what) for what in ("success", "key", "suffix", "open candidate")] == [
+        "2 successes",
+        "2 keys",
+        "2 suffixes",
+        "2 open candidates",
+    ]
 
 
 def test_a_time_is_written_as_a_clock_shows_it() -> None:

@@ -93,7 +93,7 @@ def _one(setting: Replays, record: AttemptRecord, halt: Halt) -> tuple[dict[str,
     }
 
     def progress(actions: int) -> None:
-        setting.say(f"replay of {where} ({record.environment_id} c{record.condition}): {actions:,} actions")
+        setting.say(f"replay of {where} ({record.environment_id} c{record.condition}): {count(actions, 'action')}")
 
     try:
         recorded = read(record, setting.folder / record.attempt)

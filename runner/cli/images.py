@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from runner.terminal import echo
+from runner.words import count
 
 
 @click.group("images")
@@ -18,7 +19,7 @@ def command() -> None:
 @click.option("--force", is_flag=True, help="Build them again even if they are up to date.")
 @click.argument("roles", nargs=-1)
 def build(force: bool, roles: tuple[str, ...]) -> None:
-    """Build the images that are out of date; all roles when none is named."""
+    """Build the images that are out of date. All roles when none is named."""
     from manifests.images import load_images
     from runner.images import builder
     from runner.runtimes.engine import connect
@@ -48,7 +49,10 @@ def list_images() -> None:
 @click.option("--with", "other", metavar="IMAGE", help="List the files in which it differs from another image here.")
 @click.argument("roles", nargs=-1)
 def verify(roles: tuple[str, ...], other: str | None) -> int:
-    """Whether the images of this checkout are those of a release, and where they differ. Exit status 1: altered."""
+    """Say whether the images are those of a release.
+
+    And where the images of this checkout differ. Exit status 1: altered.
+    """
     from manifests.images import load_images
     from runner.images import identities
     from runner.runtimes.engine import connect
@@ -106,5 +110,6 @@ def _compare(api: Any, roles: tuple[str, ...], other: str) -> int:
         raise BadInput(f"--with {other}: there is no such image here; `docker images` lists them") from None
     for line in found:
         echo(line)
-    echo(f"{len(found)} files differ between {image.reference} and {other}")
+    verb = "differs" if len(found) == 1 else "differ"
+    echo(f"{count(len(found), 'file')} {verb} between {image.reference} and {other}")
     return 1 if found else 0

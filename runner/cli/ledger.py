@@ -8,11 +8,12 @@ import click
 
 from runner.errors import BadInput
 from runner.terminal import echo
+from runner.words import count
 
 
 @click.group("ledger")
 def command() -> None:
-    """Take in attempts that were made elsewhere; they are marked so, and never ranked."""
+    """Take in attempts made elsewhere. They are marked so, and never ranked."""
 
 
 @command.command("import")
@@ -36,8 +37,11 @@ def import_file(
     level: str,
     exist_ok: bool,
 ) -> None:
-    """Make a run of the attempts in FILE, a CSV with the columns sequence, environment_id, condition, outcome,
-    failure_code, incident. Nothing is written unless every row is right."""
+    """Make a run of the attempts in FILE, a ledger CSV.
+
+    Its columns are sequence, environment_id, condition, outcome, failure_code, incident. Nothing is written unless
+    every row is right.
+    """
     from manifests.load import load
     from runner.cli.common import open_store
     from runner.imports.ledger import Source, import_ledger
@@ -46,9 +50,9 @@ def import_file(
     run, made = import_ledger(store, file, Source(name, kind, subset, protocol, model, profile, level), load())
     if not made and not exist_ok:
         raise BadInput(f"name {name!r}: this file is imported already; `assay score {name}` shows it")
-    count = run.settings["source"]["attempts"]
+    attempts = count(run.settings["source"]["attempts"], "attempt")
     verb = "imported" if made else "there already:"
-    echo(f"{verb} {count} attempts as run {run.name}, kind {kind}: never ranked; assay score {run.name}")
+    echo(f"{verb} {attempts} as run {run.name}, kind {kind}: never ranked; assay score {run.name}")
 
 
 @command.command("reconstruct")
@@ -56,7 +60,10 @@ def import_file(
 @click.option("--output", "-o", required=True, type=click.Path(path_type=Path), help="The ledger CSV to write.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Shuffles what no figure tells.")
 def reconstruct(file: Path, output: Path, seed: int) -> None:
-    """Make a ledger that is consistent with the printed figures in FILE (.json, see docs/incidents.md)."""
+    """Make a ledger that agrees with the printed figures in FILE.
+
+    FILE is JSON: docs/incidents.md, 'Ledgers from elsewhere'.
+    """
     from manifests.demo import read_printed
     from manifests.load import load
     from runner.imports.csv_file import as_csv
@@ -69,4 +76,4 @@ def reconstruct(file: Path, output: Path, seed: int) -> None:
         raise BadInput(f"{file}: {error}") from None
     except OSError as error:
         raise BadInput(f"output {output}: cannot be written ({error.strerror})") from None
-    echo(f"wrote {len(attempts)} attempts to {output}")
+    echo(f"wrote {count(len(attempts), 'attempt')} to {output}")

@@ -9,6 +9,7 @@ import click
 
 from runner.errors import BadInput
 from runner.terminal import echo, echo_json
+from runner.words import count
 
 if TYPE_CHECKING:
     from runner.submission.check import Verified
@@ -22,7 +23,10 @@ KEY_DIGITS = 64
 @click.option("--key", help="Public key that has to have signed (hexadecimal).")
 @click.option("--json", "as_json", is_flag=True, help="JSON instead of lines.")
 def command(bundle: Path, key: str | None, as_json: bool) -> int:
-    """Check BUNDLE without network, store or simulator. Exit status 1: it has a problem."""
+    """Check BUNDLE offline, and print every problem.
+
+    Without network, store or simulator. Exit status 1: it has a problem.
+    """
     from manifests.load import load
     from manifests.submission import load_limits
     from runner.submission.archive import Archive, NoBundle
@@ -51,8 +55,7 @@ def show(report: Report) -> None:
 
 
 def verdict(report: Report) -> str:
-    count = len(report.problems)
-    return f"REFUSED, {count} problem{'s' if count != 1 else ''}" if count else "good"
+    return f"REFUSED, {count(len(report.problems), 'problem')}" if report.problems else "good"
 
 
 def check_key(key: str | None) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from runner.episode.captions import agent_name, event, verdict
 from runner.episode.stored import TRANSCRIPT, Episode
 from runner.terminal import printable_lines
-from runner.words import one_line
+from runner.words import count, one_line
 
 RULE = "──"
 LONGEST_DATA = 2000  # characters of fields that have no text form of their own
@@ -22,7 +22,7 @@ def summary(episode: Episode) -> Iterator[str]:
     yield f"{episode.name}: {where}, {agent_name(episode)}"
     yield f"{found.word.upper()}: {found.text}" + (f" [{found.clause}]" if found.clause else "")
     yield (
-        f"{record.simulated_s:.2f} s simulated, {record.actions:,} actions, {record.wall_s:.1f} s; opened "
+        f"{record.simulated_s:.2f} s simulated, {count(record.actions, 'action')}, {record.wall_s:.1f} s; opened "
         f"{record.opened_at:%Y-%m-%d %H:%M:%S} UTC; id {record.attempt}"
     )
 

@@ -7,13 +7,13 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
+from manifests import arrays
 from manifests.records import AttemptRecord
 from manifests.submission import BLOBS, LEDGER_FILE, Statement
 from runner.submission.archive import DAMAGED, Archive
 from runner.submission.findings import Report, shown
 from runner.submission.strict import strict_value
+from runner.words import count
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _SMALL = 4 << 20  # bytes: digests of the longest episode take 200 kB
@@ -101,14 +101,13 @@ def _last_digest(digests: Any, record: AttemptRecord, report: Report, path: str)
     if last != [record.actions, record.final_digest]:
         report.problem(
             f"{path}.final_digest",
-            f"{shown(record.final_digest)} after {record.actions} actions, digests.json ends with {shown(last)}: the "
-            "state digest was altered",
+            f"{shown(record.final_digest)} after {count(record.actions, 'action')}, digests.json ends with "
+            f"{shown(last)}: the state digest was altered",
         )
 
 
 def _action_count(archive: Archive, name: str, record: AttemptRecord, report: Report, path: str) -> None:
     with archive.stream(name) as stream:
-        version = np.lib.format.read_magic(stream)
-        shape, _, _ = np.lib.format.read_array_header_1_0(stream) if version == (1, 0) else ((), False, None)
+        shape, _ = arrays.read_header(stream)
     if not shape or shape[0] != record.actions:
         report.problem(f"{path}.actions", f"{record.actions}, actions.npy holds {shape[0] if shape else 'no'} actions")

@@ -13,6 +13,7 @@ from runner.store.artifacts import RECORD
 from runner.store.tables import AttemptRow
 from runner.store.text import stamp
 from runner.submission.findings import Report, shown
+from runner.words import count
 
 OFFICIAL = "docker"  # the one runtime whose records may call themselves official
 # What a replay needs of a success (docs/architecture.md, 'Host and environment').
@@ -106,9 +107,9 @@ def _physics(record: AttemptRecord, report: Report, path: str) -> None:
         if value is not None and value < 0:
             report.problem(f"{path}.usage.{name}", f"{value} is below 0")
     if record.began_at is None and (record.acted or record.actions):
-        report.problem(f"{path}.began_at", f"is null with {record.actions} actions")
+        report.problem(f"{path}.began_at", f"is null with {count(record.actions, 'action')}")
     if record.actions and not record.acted:
-        report.problem(f"{path}.acted", f"is false with {record.actions} actions")
+        report.problem(f"{path}.acted", f"is false with {count(record.actions, 'action')}")
     if record.outcome != "success":
         if record.success_wall_s is not None:
             report.problem(f"{path}.success_wall_s", f"{record.success_wall_s} of an attempt without success")
