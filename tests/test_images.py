@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import ast
+import hashlib
+import io
 import json
 import os
 import shutil
 import sys
+import tarfile
+import tempfile
+import time
+import uuid
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +23,7 @@ import pytest
 from manifests.errors import ManifestError
 from manifests.images import load_images
 from manifests.load import load
-from runner.images import builder, debian, lock
+from runner.images import builder, contents, debian, lock
 from runner.images.contents import ROOT, context_hash, source_files
 
 ROLES = sorted(load_images().roles)
@@ -165,6 +172,119 @@ def test_a_wheel_with_another_hash_is_never_used(tmp_path: Path, monkeypatch: py
         lock.wheels([f"numpy==2.4.6 --hash=sha256:{'0' * 64}"], "3.11", "x86_64", tmp_path, lambda _: None)
 
 
+# ---- the same on every machine ---------------------------------------------------------------------------------------
+@pytest.fixture
+def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The same checkout as somebody else has it: in another folder, copied in another order with other times, readable
+    for its owner alone, with bytecode and editor files lying about."""
+    root = tmp_path_factory.mktemp("elsewhere") / "a folder of another length"
+    before = os.umask(0o077)
+    try:
+        names = {ROOT / "requirements.lock", ROOT / "manifests" / "images.json"}
+        for role in load_images().roles.values():
+            names |= {ROOT / name for name in (role.dockerfile, contents.COMPILE, *source_files(role))}
+        for number, path in enumerate(sorted(names, reverse=True)):
+            copy = root / path.relative_to(ROOT)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, copy)
+            os.utime(copy, (number, 4102444800 - number))
+        (root / "images/client/__pycache__").mkdir()
+        (root / "images/client/__pycache__/sdk.cpython-311.pyc").write_bytes(b"x")
+        (root / "images/client/.sdk.py.swp").write_bytes(b"x")
+        (root / ".cache").symlink_to(ROOT / ".cache")
+        yield root
+    finally:
+        os.umask(before)
+
+
+def another_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its clock, its time zone, its language, its home, the order in which its disk lists files."""
+    monkeypatch.setattr(time, "time", lambda: 4102444800.0)
+    for name, value in (("TZ", "Asia/Kathmandu"), ("LANG", "tr_TR.UTF-8"), ("HOME", "/nowhere"), ("USER", "another")):
+        monkeypatch.setenv(name, value)
+    listed = Path.rglob
+    monkeypatch.setattr(Path, "rglob", lambda path, pattern: reversed(list(listed(path, pattern))))
+
+
+def made_wheels(folder: Path, when: tuple[int, int, int, int, int, int], names: list[str]) -> list[Path]:
+    """Two small wheels with these times, their files in this order."""
+    found = []
+    for wheel in ("one-1-py3-none-any.whl", "two-1-py3-none-any.whl"):
+        folder.mkdir(exist_ok=True)
+        with zipfile.ZipFile(folder / wheel, "w") as file:
+            for name in names:
+                file.writestr(zipfile.ZipInfo(f"{wheel[:3]}/{name}", when), f"{wheel} {name}")
+        found.append(folder / wheel)
+    return found
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_what_an_image_is_built_from_has_the_same_bytes_on_another_machine(
+    role: str, elsewhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def digest(root: Path, wheels: list[Path]) -> tuple[str, str]:
+        monkeypatch.setattr(lock, "wheels", lambda *_: wheels)
+        stream = io.BytesIO()
+        builder.pack(role, "x86_64", stream, lambda _: None, root)
+        return hashlib.sha256(stream.getvalue()).hexdigest(), context_hash(role, root)
+
+    here = digest(ROOT, made_wheels(tmp_path / "here", (2024, 1, 1, 0, 0, 0), ["a.py", "b/c.py"]))
+    another_machine(monkeypatch)
+    assert digest(elsewhere, made_wheels(tmp_path / "there", (2031, 5, 6, 7, 8, 8), ["b/c.py", "a.py"])) == here
+    with (elsewhere / "images/client/wire.py").open("a") as file:
+        file.write("\n")
+    changed = digest(elsewhere, made_wheels(tmp_path / "there", (2031, 5, 6, 7, 8, 8), ["b/c.py", "a.py"]))
+    assert not set(changed) & set(here)  # and it is the content that decides
+
+
+def test_the_layer_of_a_debian_base_has_the_same_bytes_on_another_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def layer(root: Path, names: list[str], when: float) -> str:
+        (root / "usr" / "bin").mkdir(parents=True)
+        for name in names:
+            (root / "usr" / "bin" / name).write_text(name)
+        os.link(root / "usr" / "bin" / "perl", root / "usr" / "bin" / "perl5")
+        (root / "bin").symlink_to("usr/bin")
+        for name in ("var/log", "etc", "run", "usr/lib/__pycache__"):
+            (root / name).mkdir(parents=True)
+        (root / "var/log/bootstrap.log").write_text(f"{when}")
+        (root / "etc/hostname").write_text(root.name)
+        (root / "usr/lib/__pycache__/x.pyc").write_text(f"{when}")
+        for path in [*root.rglob("*"), root]:
+            os.utime(path, (when, when), follow_symlinks=False)
+        stream = io.BytesIO()
+        with tarfile.open(fileobj=stream, mode="w", format=tarfile.PAX_FORMAT) as tar:
+            debian._pack(root, tar)
+        return hashlib.sha256(stream.getvalue()).hexdigest()
+
+    here = layer(tmp_path / "root", ["perl", "sh"], 1e9)
+    another_machine(monkeypatch)
+    assert layer(tmp_path / "another place", ["sh", "perl"], 2e9) == here
+
+
+@pytest.mark.docker
+@pytest.mark.slow
+def test_two_bootstraps_of_the_debian_base_give_the_same_layer(
+    api: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = load_images().base
+    layers = []
+    for number in range(2):
+        if number:
+            another_machine(monkeypatch)
+            monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+            os.umask(0o077)
+        reference = f"assay/base:test-{uuid.uuid4().hex[:8]}"
+        try:
+            debian.bootstrap(api, base, [], reference, lambda _: None)
+            layers.append(api.inspect_image(reference)["RootFS"]["Layers"])
+        finally:
+            os.umask(0o022)
+            api.remove_image(reference, force=True)
+    assert layers[0] == layers[1]
+
+
 # ---- the base without a registry ------------------------------------------------------------------------------------
 def test_without_registry_and_root_the_user_is_told_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(debian.shutil, "which", lambda *_, **__: "/usr/sbin/debootstrap")
@@ -199,9 +319,14 @@ def test_an_image_that_is_up_to_date_is_not_built_again(api: Any) -> None:
 
 
 @pytest.mark.docker
-def test_building_the_same_checkout_again_gives_the_same_content(api: Any) -> None:
+def test_building_the_same_checkout_on_another_machine_gives_the_same_content(
+    api: Any, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``elsewhere`` stands for that machine; a runner's own clock cannot be set for its Engine, whose builds are some
+    time apart anyway."""
     first = builder.ensure(api, ["sandbox"], lambda _: None)[0]
-    again = builder.build(api, "sandbox", lambda _: None, fresh=True)
+    another_machine(monkeypatch)
+    again = builder.build(api, "sandbox", lambda _: None, fresh=True, root=elsewhere)
     assert again.id != first.id  # it really was built again
     assert again.content == first.content
     config = api.inspect_image(again.id)["Config"]

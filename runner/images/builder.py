@@ -109,20 +109,10 @@ def build(api: Any, name: str, say: Callable[[str], None], *, fresh: bool = Fals
     with calling("asking for its architecture"):
         machine = api.version()["Arch"]
     machine = MACHINES.get(machine, machine)
-    lines = lock.subset(root / "requirements.lock", role.requirements, images.base.python)
-    wheels = lock.wheels(lines, images.base.python, machine, root / ".cache", say)
-    say(f"images: building {name} ({role.text.split(':')[0].rstrip('.').lower()})")
-    parts = {
-        "tools.tar": [(f"opt/assay/{Path(COMPILE).name}", (root / COMPILE).read_bytes())],
-        "site.tar": [(f"opt/assay/site/{name}", content) for name, content in _unpacked(wheels)],
-        "src.tar": [(f"opt/assay/src/{name}", (root / name).read_bytes()) for name in source_files(role, root)],
-    }
     with tempfile.TemporaryFile() as stream:
-        with tarfile.open(fileobj=stream, mode="w", format=tarfile.PAX_FORMAT) as tar:
-            _add(tar, "Dockerfile", (root / role.dockerfile).read_bytes())
-            for part, files in parts.items():
-                _add(tar, part, _packed(files))
+        pack(name, machine, stream, say, root)
         stream.seek(0)
+        say(f"images: building {name} ({role.text.split(':')[0].rstrip('.').lower()})")
         network = "default" if pinned and role.packages else "none"
         arguments = {"BASE_IMAGE": base, "PACKAGES": " ".join(role.packages)}
         labels = {CONTEXT_LABEL: context, ROLE_LABEL: name}
@@ -130,6 +120,24 @@ def build(api: Any, name: str, say: Callable[[str], None], *, fresh: bool = Fals
     built = identity(api, name, tag(name, context))
     say(f"images: {built.reference} is {built.id[7:19]}")
     return built
+
+
+def pack(name: str, machine: str, stream: IO[bytes], say: Callable[[str], None], root: Path = ROOT) -> None:
+    """Write what ``name`` is built from as a tar file: Dockerfile, tools, wheels, sources. The same bytes for the same
+    checkout, wherever it lies, whoever may read its files and whatever the clock says. Raises LockError."""
+    images = load_images(root / "manifests")
+    role = images.role(name)
+    lines = lock.subset(root / "requirements.lock", role.requirements, images.base.python)
+    wheels = lock.wheels(lines, images.base.python, machine, root / ".cache", say)
+    parts = {
+        "tools.tar": [(f"opt/assay/{Path(COMPILE).name}", (root / COMPILE).read_bytes())],
+        "site.tar": [(f"opt/assay/site/{path}", content) for path, content in _unpacked(wheels)],
+        "src.tar": [(f"opt/assay/src/{path}", (root / path).read_bytes()) for path in source_files(role, root)],
+    }
+    with tarfile.open(fileobj=stream, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        _add(tar, "Dockerfile", (root / role.dockerfile).read_bytes())
+        for part, files in parts.items():
+            _add(tar, part, _packed(files))
 
 
 def _base(api: Any, base: BaseImage, packages: Sequence[str], say: Callable[[str], None]) -> tuple[str, bool]:
