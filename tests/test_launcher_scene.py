@@ -77,8 +77,13 @@ def test_an_unknown_key_anywhere_in_any_scene_is_refused(data: st.DataObject, ca
 
 
 def test_nan_is_refused() -> None:
-    with pytest.raises(SceneError, match="NaN is not a number"):
+    with pytest.raises(SceneError, match="NaN is no JSON number"):
         scenes.parse(json.dumps(GOOD).replace("2.0", "NaN"), "A999.json")
+
+
+def test_a_key_that_stands_twice_is_refused() -> None:
+    with pytest.raises(SceneError, match=r"^A999.json: not JSON: the key 'elements' stands twice in one object$"):
+        scenes.parse(json.dumps(GOOD).replace("{", '{"elements": [], ', 1), "A999.json")
 
 
 def test_an_element_within_reach_of_the_arms_is_refused() -> None:

@@ -110,6 +110,34 @@ def test_a_header_that_is_not_an_object_leaves_the_stream_in_step(text):
 
 
 @pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        (b'{"op": "step", "op": "finish"}', "op"),
+        (b'{"id": 1, "v": 1, "op": "step", "id": 2}', "id"),
+        (b'{"id":7,"op":"observe","fields":[{"a":1,"\\u0061":2}]}', "a"),
+    ],
+)
+def test_a_key_that_stands_twice_is_refused_and_leaves_the_stream_in_step(text: bytes, key: str) -> None:
+    buffer = FrameBuffer()
+    for _ in range(3):  # also a header that repeats
+        buffer.feed(struct.pack(">I", len(text)) + text + encode({"next": 1}))
+        with pytest.raises(
+            FrameError, match=rf"^frame header is not JSON: the key '{key}' stands twice in one object$"
+        ):
+            buffer.next()
+        assert buffer.next() == ({"next": 1}, {})
+
+
+def test_attachments_of_a_header_with_a_key_twice_cannot_be_skipped() -> None:
+    declared = '"attachments": [{"name": "a", "kind": "bytes", "size": %d}]'
+    text = f'{{"op": "step", {declared % 3}, {declared % 5}}}'.encode()
+    buffer = FrameBuffer()
+    buffer.feed(struct.pack(">I", len(text)) + text + b"12345")
+    with pytest.raises(StreamError, match="the key 'attachments' stands twice"):
+        buffer.next()
+
+
+@pytest.mark.parametrize(
     "declared",
     [
         {"a": 1},

@@ -14,6 +14,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from images.client.strict import no_constant, unique
 from images.mujoco.hanoi import geometry as g
 
 BOARDS = Path(__file__).parent / "boards"
@@ -120,7 +121,7 @@ class Board(Strict):
 def parse(text: str, source: str) -> Board:
     """The board in JSON ``text``. Raises BoardError naming ``source``, the path of the key and the value."""
     try:
-        return Board.model_validate(json.loads(text, parse_constant=_no_constant))
+        return Board.model_validate(json.loads(text, parse_constant=no_constant, object_pairs_hook=unique))
     except ValidationError as error:
         first = error.errors()[0]
         path = ".".join(str(part) for part in first["loc"])
@@ -141,7 +142,3 @@ def load(case: str) -> Board:
 def cases() -> list[str]:
     """Ids of all authored boards."""
     return sorted(path.stem for path in BOARDS.glob("H*.json"))
-
-
-def _no_constant(text: str) -> None:
-    raise ValueError(f"{text} is not a number")

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
+from images.client.strict import no_constant, unique
 from images.mujoco.launcher import geometry
 from images.mujoco.launcher.kinds import (
     FREE,
@@ -173,7 +174,7 @@ def _check_element(where: str, element: Any) -> None:
 def parse(text: str, source: str) -> Scene:
     """The scene in JSON ``text``. Raises SceneError naming ``source``, the path of the key and the value."""
     try:
-        return Scene.model_validate(json.loads(text, parse_constant=_no_constant))
+        return Scene.model_validate(json.loads(text, parse_constant=no_constant, object_pairs_hook=unique))
     except ValidationError as error:
         first = error.errors()[0]
         path = ".".join(str(part) for part in first["loc"])
@@ -204,7 +205,3 @@ def projectile_names(scene: Scene) -> list[str]:
 def projectile(scene: Scene, index: int) -> dict[str, float]:
     """Nominal mass (kg) and radius (m) of one projectile."""
     return geometry.PROJECTILES[scene.projectiles[index]]
-
-
-def _no_constant(text: str) -> None:
-    raise ValueError(f"{text} is not a number")

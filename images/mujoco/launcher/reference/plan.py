@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from images.client.strict import unique
 from images.mujoco.launcher.reference.aiming import Aim, Limits, NoAim, passing
 from images.mujoco.launcher.reference.ballistics import Ballistics, Projectile
 
@@ -37,7 +38,7 @@ def read(case: str) -> list[Stage]:
     path = PLANS / f"{case}.json"
     if not path.is_file():
         return []
-    content = json.loads(path.read_text(encoding="utf-8"))
+    content = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=unique)
     return [
         Stage(item["hit"], np.array(item["offset"]), float(np.radians(item["elevation"])), tuple(item.get("until", ())))
         for item in content["shots"]
