@@ -85,15 +85,18 @@ def _videos(videos: tuple[Drawn, ...], now: float | None) -> None:
     if len(videos) > 1:
         label = st.segmented_control("Camera", labels, default=labels[0], required=True, key="camera")
         chosen = videos[labels.index(label or labels[0])]
-    with st.spinner("Loading the video …"):
-        if chosen.path.suffix == ".webp" and now is not None:
-            words = f"{chosen.label} at {now:.1f} s"
-            st.image(_frame(chosen.path, now), caption=words, alt=f"Episode, {words}")
-        elif chosen.path.suffix == ".webp":
-            st.image(chosen.path.read_bytes(), caption=chosen.label, alt=f"Animation of the episode, {chosen.label}")
-        else:
-            data = chosen.path.read_bytes()
-            st.video(data, format=VIDEOS[chosen.path.suffix], start_time=int(now or 0), alt=f"Episode, {chosen.label}")
+    place = st.empty()
+    if st.session_state.get("film") != str(chosen.path):  # a move of the slider shows no such word in between
+        place.html(tag("p", "Loading the film …", class_="quiet film"))
+        st.session_state["film"] = str(chosen.path)
+    if chosen.path.suffix == ".webp" and now is not None:
+        words = f"{chosen.label} at {now:.1f} s"
+        place.image(_frame(chosen.path, now), caption=words, alt=f"Episode, {words}")
+    elif chosen.path.suffix == ".webp":
+        place.image(chosen.path.read_bytes(), caption=chosen.label, alt=f"Animation of the episode, {chosen.label}")
+    else:
+        data = chosen.path.read_bytes()
+        place.video(data, format=VIDEOS[chosen.path.suffix], start_time=int(now or 0), alt=f"Episode, {chosen.label}")
 
 
 def _frame(path: Path, now: float) -> Image.Image:

@@ -108,9 +108,10 @@ def _png(colour: tuple[int, int, int]) -> bytes:
 
 
 def _animation(path: Path) -> None:
-    """One frame for each half second, from black to white."""
+    """One frame for each half second, from blue to red: apart from a page that is light, dark or still empty."""
     count = round(2 * SECONDS)
-    frames = [Image.new("RGB", (96, 64), (255 * index // count,) * 3) for index in range(count)]
+    shades = [255 * index // count for index in range(count)]
+    frames = [Image.new("RGB", (96, 64), (shade, 60, 255 - shade)) for shade in shades]
     frames[0].save(path, save_all=True, append_images=frames[1:], duration=500, lossless=True)
 
 

@@ -94,10 +94,11 @@ def page(browser: Browser) -> Iterator[Page]:
 
 
 def visit(page: Page, where: str) -> None:
-    """Until the page stands and the script has ended."""
+    """Until the script has ended and every picture is there. The status that Streamlit shows by itself comes late:
+    without it a page may still be on its way."""
     page.goto(where)
-    page.wait_for_selector(".stHtml h1")
-    page.wait_for_function("!document.querySelector('[data-testid=stStatusWidget]')")
+    page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning] .stHtml h1")
+    page.wait_for_function("[...document.images].every(image => image.complete && image.naturalWidth > 0)")
 
 
 def setting(page: Page, address: str, name: str) -> str:
@@ -213,6 +214,23 @@ def test_the_reconstructed_run_has_the_printed_numbers(page: Page, address: str)
     for suite, values in printed.items():
         (line,) = (line for line in lines if line.startswith(f"{suite} "))
         assert all(value in line for value in values), line
+
+
+@pytest.mark.parametrize("seen", SEEN)
+def test_the_place_of_the_playback_is_never_empty(browser: Browser, address: str, seen: str) -> None:
+    """From the moment when its heading stands there is the film, or a word that it is being loaded."""
+    width, height = SEEN[seen]
+    context = browser.new_context(viewport={"width": width, "height": height})
+    page = context.new_page()
+    page.goto(f"{address}?run={EPISODE}&attempt=2")
+    page.wait_for_selector("h2:text('Playback')")
+    page.locator("[data-testid=stImage] img").or_(page.get_by_text("Loading the film")).first.wait_for()
+    page.wait_for_function("document.querySelector('[data-testid=stImage] img')?.naturalWidth == 96")
+    box = page.locator("[data-testid=stImage] img").first.bounding_box()
+    assert box is not None
+    assert box["width"] >= 96
+    assert box["height"] >= 64
+    context.close()
 
 
 def test_an_episode_is_played_by_the_keyboard(page: Page, address: str) -> None:
