@@ -11,6 +11,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from manifests.errors import ManifestError, nearest
+from manifests.words import count
 
 if TYPE_CHECKING:
     from manifests.load import Manifests
@@ -75,8 +76,9 @@ def _no_match(manifests: Manifests, subset: str, patterns: str, pattern: str) ->
     elsewhere = [entry.id for entry in manifests.environments.values() if _matches(entry, pattern)]
     if elsewhere:
         return (
-            f"tasks pattern {pattern!r} matches nothing in subset {subset!r} but {len(elsewhere)} environments of the "
-            f"catalog: choose another subset, for example {_largest(manifests, elsewhere[0])}"
+            f"tasks pattern {pattern!r} matches nothing in subset {subset!r} but "
+            f"{count(len(elsewhere), 'environment')} of the catalog: choose another subset, for example "
+            f"{_largest(manifests, elsewhere[0])}"
         )
     near = _cases(manifests, pattern) or nearest(pattern, manifests.environments)
     return f"tasks pattern {pattern!r} matches no environment{near}; `assay tasks` lists all of them"
@@ -153,9 +155,9 @@ def condition_rule(manifests: Manifests, environment_id: str) -> ConditionRule:
 
 def condition_count(manifests: Manifests, environment_id: str, subset: str | None = None) -> int:
     """How many conditions an environment has: all, or those that a subset takes."""
-    count = condition_rule(manifests, environment_id).count or manifests.conditions.count
+    every = condition_rule(manifests, environment_id).count or manifests.conditions.count
     taken = None if subset is None else manifests.subsets[subset].conditions
-    return count if taken is None else min(count, taken)
+    return every if taken is None else min(every, taken)
 
 
 def conditions(manifests: Manifests, environment_id: str, base_seed: int = 0) -> tuple[Condition, ...]:
