@@ -100,7 +100,7 @@ def choice_agent(request: AgentRequest, model: Model, rules: Policy | None = Non
 
 
 def at_temperature(request: AgentRequest) -> AgentRequest:
-    """The request at a temperature of its board; with none where a model takes none. Raises BadInput for another one."""
+    """The request at a temperature of its board, with none where a model takes none. Raises BadInput for another."""
     wanted, given = request.rules.temperatures, request.parameters.temperature
     if not wanted:
         return request
