@@ -153,7 +153,8 @@ def test_the_overview_tells_of_the_largest_complete_selection_while_nobody_has_a
 
 def test_the_overview_says_whether_the_lead_is_sure(store: Store) -> None:
     write_run(store, "best", twice(SUCCESS), model="best", subset="ep-launch")
-    write_run(store, "none", twice(QUIT, QUIT), model="none", subset="ep-launch")
+    write_run(store, "none", twice(QUIT, QUIT), model="noop", subset="ep-launch")
     page = words(visit())
     assert "best leads with 100.00 % Pass@2 (exact 95 %: ≥ 91.57; 136 of 136 conditions)." in page
+    assert "noop (baseline) is second" in page
     assert "the intervals do not overlap" in page

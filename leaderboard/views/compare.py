@@ -72,7 +72,8 @@ def _pair(standing: Standing, pair: Pair) -> list[Block | Safe]:
     name = f"{standing.setting.id}-{pair.first.run.name}-{pair.second.run.name}"
     title = f"{parts.agent_name(pair.second)} minus {parts.agent_name(pair.first)}"
     sampled = _sampled(standing)
-    rows = [("All suites", compared["total"]), *compared["by_suite"].items()]
+    suites = compared["by_suite"] if len(compared["by_suite"]) > 1 else {}  # one suite by itself is the whole
+    rows = [("All suites" if suites else "All tasks", compared["total"]), *suites.items()]
     head = ("Tasks", *names.values())
     body = [[tag("strong", label), *(_difference(found[metric], sampled) for metric in names)] for label, found in rows]
     caption = "Difference in points, with its 95 % interval, or exact bounds where all tasks change alike"

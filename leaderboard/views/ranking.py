@@ -139,14 +139,17 @@ def lead(standing: Standing) -> list[Any]:
     first = [row.entry for row in standing.ranked if row.rank == 1]
     best = _headline(first[0])
     if len(first) > 1:
-        names = ", ".join(parts.agent_name(entry) for entry in first)
+        names = ", ".join(_name(entry) for entry in first)
         return [tag("strong", names), f" share the first place with {best}."]
-    sentence = [tag("strong", parts.agent_name(first[0])), f" leads with {best}."]
+    sentence = [tag("strong", _name(first[0])), f" leads with {best}."]
     if len(standing.ranked) > 1:
         second = standing.ranked[1].entry
-        sure = "the intervals do not overlap" if _apart(first[0], second) else "the intervals overlap: this is not sure"
-        sentence.append(f" {parts.agent_name(second)} is second with {_headline(second)}; {sure}.")
+        sentence.append(f" {_name(second)} is second with {_headline(second)}; {_how_sure(first[0], second)}.")
     return sentence
+
+
+def _name(entry: Entry) -> str:
+    return f"{parts.agent_name(entry)}{' (baseline)' if ranking.is_baseline(entry) else ''}"
 
 
 def _headline(entry: Entry) -> str:
@@ -157,11 +160,13 @@ def _headline(entry: Entry) -> str:
     return f"{rate['percent']} % {entry.report['names'][key]} ({parts.sure(rate)}; {count})"
 
 
-def _apart(first: Entry, second: Entry) -> bool:
-    """Whether the intervals or exact bounds of the deciding metric are both known and do not overlap."""
+def _how_sure(first: Entry, second: Entry) -> str:
+    """What the intervals or exact bounds of the deciding metric say of the order."""
     key = ranking.pass_keys(first.report)[0]
     one, two = (parts.span(entry.report["total"]["metrics"][key]["balanced"]) for entry in (first, second))
-    return one is not None and two is not None and one[0] > two[1]
+    if one is None or two is None:
+        return "no interval says how sure that is"
+    return "the intervals do not overlap" if one[0] > two[1] else "the intervals overlap: this is not sure"
 
 
 def _round_up(value: float) -> float:
