@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kidgym_house import Local, make_spec
 from kidgym_pictures import digest, golden
 from PIL import Image
 
@@ -87,3 +88,9 @@ def test_a_png_holds_the_very_pixels(episode: Episode, side: int) -> None:
 def test_what_is_no_picture_is_refused_with_its_shape(wrong: np.ndarray) -> None:
     with pytest.raises(ValueError, match=r"uint8 \(height, width, 3\), got"):
         png.encode(wrong)
+
+
+def test_the_picture_that_the_gateway_sends_is_the_quick_one() -> None:
+    local, episode = Local(make_spec("DMA", 2, 5)), Episode("DMA", 2, 5)
+    _, parts = local.call({"op": "observe", "pictures": [{"camera": "view", "width": 576, "height": 576}]})
+    assert bytes(parts["picture/0"]) == png.encode(frame(episode.scene, episode.task.theme))

@@ -127,7 +127,8 @@ class Environment(Protocol):
         """The present value of a field."""
 
     def render(self, camera: str, width: int, height: int) -> np.ndarray:
-        """uint8 (height, width, 3), row 0 at the top."""
+        """uint8 (height, width, 3), row 0 at the top. An environment whose pictures pack in a way of their own has an
+        ``encode`` too: such an array to PNG."""
 
     def state(self) -> np.ndarray:
         """Compact state for recording, enough to render this instant later (float32 is enough)."""

@@ -38,6 +38,9 @@ PLAIN_STEP = (
 )
 
 
+Encode = Callable[[np.ndarray], bytes]
+
+
 @dataclass
 class Meter:
     """What the episode has used. ``steps`` counts step calls, ``image_reads`` rendered pictures."""
@@ -71,6 +74,7 @@ class Session:
         self._high = np.array([control.high for control in self._controls])
         self._lowest, self._highest = self._low.tolist(), self._high.tolist()
         self._time_actions = math.floor(spec.max_simulated_s / self._dt + 1e-6)
+        self._encode: Encode = getattr(environment, "encode", photograph)
         self._permissions = Permissions(spec.level, environment.fields(), environment.cameras(), spec.pictures)
         self.meter = Meter()
         self.judgement: Judgement | None = None
@@ -99,7 +103,7 @@ class Session:
         for index, picture in enumerate(pictures):
             frame = self._environment.render(picture.camera, picture.width, picture.height)
             self.meter.image_reads += 1
-            reply[f"picture/{index}"] = png(frame, picture.width, picture.height)
+            reply[f"picture/{index}"] = png(frame, picture.width, picture.height, self._encode)
         meter = self.meter
         return {"simulated_s": meter.simulated_s, "actions": meter.actions, "terminal": self._terminal}, reply
 
@@ -295,12 +299,17 @@ def gateway_clauses(spec: Spec) -> list[Clause]:
     ]
 
 
-def png(frame: np.ndarray, width: int, height: int) -> bytes:
-    """PNG of uint8 (height, width, 3). Level 1: pictures cross one socket, time matters more than size."""
+def png(frame: np.ndarray, width: int, height: int, encode: Encode) -> bytes:
+    """PNG of uint8 (height, width, 3)."""
     if frame.dtype != np.uint8 or frame.shape != (height, width, 3):
         raise ValueError(f"render returned {frame.dtype} {frame.shape}, expected uint8 {(height, width, 3)}")
+    return encode(np.ascontiguousarray(frame))
+
+
+def photograph(frame: np.ndarray) -> bytes:
+    """Level 1: pictures cross one socket, time matters more than size."""
     out = io.BytesIO()
-    Image.fromarray(np.ascontiguousarray(frame)).save(out, "PNG", compress_level=1)
+    Image.fromarray(frame).save(out, "PNG", compress_level=1)
     return out.getvalue()
 
 

@@ -155,6 +155,11 @@ class KidGym:
             return _picture(self._episode, width)
         return _picture(self._example[int(camera.removeprefix(EXAMPLE))][1], width)
 
+    def encode(self, frame: np.ndarray) -> bytes:
+        from images.kidgym import png
+
+        return png.encode(frame)
+
     def state(self) -> np.ndarray:
         """float32 [1 + budget]: steps taken, then the option taken at each (-1: none), -2 for those still to come."""
         values = np.full(1 + self._episode.budget, UNTAKEN, np.float32)
