@@ -73,9 +73,9 @@ class Sense:
 class Embodiment(Protocol):
     """One robot that stands in the world where its module puts it (x away from it, y to its left, z up).
 
-    The actuators of ``mjcf`` stand in the order of ``controls`` and take the action as it is, so that a control step is
-    ``data.ctrl[:] = action``. Servos follow with ``lag`` (s): a joint follows ``command - lag * qdot``, one value for
-    each control (0: as good as none).
+    The actuators of ``mjcf`` stand in the order of ``controls`` and take the action as it is: ``data.ctrl`` goes from
+    the last action to this one in equal steps at the rate of the physics. Servos follow with ``lag`` (s): a joint
+    follows ``command - lag * qdot``, one value for each control (0: as good as none).
     """
 
     name: str

@@ -88,8 +88,7 @@ class Hanoi(Pictured):
     # ---- the episode -----------------------------------------------------------------------------------------------
     def apply(self, action: np.ndarray) -> list[Event]:
         """Advance one control step (16 integration steps) with these targets. Raises PhysicsSanityError."""
-        self.plant.data.ctrl[:] = action
-        self.evaluator.tick(self.plant.advance())
+        self.evaluator.tick(self.plant.advance(action))
         notes = [note for note in self.evaluator.log[self._told :] if note["event"] in ("raised", "put")]
         self._told = len(self.evaluator.log)
         return [Event(note["event"], f"{note['ring']} {note['event']}", dict(note), "L3") for note in notes]

@@ -9,8 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from PIL import Image, ImageDraw
+from PIL import Image
 
 from images.mujoco.launcher import scene as scenes
 from images.mujoco.launcher.scene import Scene
@@ -18,9 +17,9 @@ from images.mujoco.launcher.workshop import certify, measure
 from images.mujoco.launcher.workshop.episode import condition
 from images.mujoco.launcher.workshop.proxy import Proxy
 from images.mujoco.render import Painter
+from images.mujoco.workshop import sheet as shared
 
 ROOT = Path(__file__).parents[4]
-COLUMNS, TILE, BAND = 10, 180, 16  # of the contact sheet: tiles in a row, pixels of a picture and of its caption
 CASES = 100
 HEAD = """# Atlas of the launcher
 
@@ -197,19 +196,14 @@ def _without(found: dict[str, Scene], played: dict[str, list[dict[str, Any]]]) -
 
 def sheet(cases: list[str]) -> Image.Image:
     """The range of every scene with its case and title, in the background of its first condition."""
-    rows = -(-len(cases) // COLUMNS)
-    out = Image.new("RGB", (COLUMNS * TILE, rows * (TILE + BAND)), "white")
-    pen = ImageDraw.Draw(out)
-    for number, case in enumerate(cases):
+    tiles = []
+    for case in cases:
         scene = scenes.load(case)
         proxy = Proxy(scene, condition(case, 0))
         painter = Painter(proxy.plant.model, proxy.plant.data)
-        frame = Image.fromarray(np.ascontiguousarray(painter.picture("range", 512, 512)[56:456, 56:456]))
+        tiles.append((f"{case} {scene.title}", painter.picture("range", 512, 512)[56:456, 56:456]))
         painter.close()
-        x, y = number % COLUMNS * TILE, number // COLUMNS * (TILE + BAND)
-        out.paste(frame.resize((TILE - 2, TILE), Image.Resampling.LANCZOS), (x, y))
-        pen.text((x + 2, y + TILE + 2), f"{case} {scene.title}"[:30], fill="black")
-    return out
+    return shared.sheet(tiles)
 
 
 if __name__ == "__main__":
