@@ -30,8 +30,8 @@ are those of `hanoi.md`.
 
 The reference agent looks at every ring's pose: it recentres a ring on its peg before it lifts it, corrects where it
 hangs before it lowers it, and tries again beside where it sticks. The straight planner plans as well and moves the hand
-by the same paths, but does none of that: what it cannot see after the grasp it does not correct. Random goes slowly from
-one random pose to the next; doing nothing wins nowhere, as no board starts solved.
+by the same paths, but does none of that: what it cannot see after the grasp it does not correct. Random goes slowly
+from one random pose to the next; doing nothing wins nowhere, as no board starts solved.
 
 | level | moves | reference | straight planner | random |
 | --- | --- | --- | --- | --- |
