@@ -20,6 +20,7 @@ from images.kidgym.generate import generate
 from manifests.errors import ManifestError
 from manifests.load import load
 from manifests.lookup import condition_count, members
+from manifests.submission import RunSettings
 from manifests.tasks import rows, show
 from runner.audit.recorded import slot
 from runner.cli.board import complete
@@ -27,6 +28,7 @@ from runner.cli.evaluate import command
 from runner.errors import BadInput, RunStopped
 from runner.score import score_run
 from runner.seeds import conditions_of, keep, read_list, with_list
+from runner.submission.expected import expected
 
 CELLS = [(code, level) for code in BUDGETS for level in LEVELS]
 PUBLIC = load().seed_lists["kidgym"].seeds
@@ -286,3 +288,14 @@ def test_the_score_has_tasks_levels_and_capabilities_with_intervals_over_episode
     assert planned_by == {"Learning": 200, "Perception Reasoning": 100}
     assert result["replies"] is None
     assert result["run"]["setting"] == "zero-shot"
+
+
+def test_a_submitted_run_of_the_public_list_is_what_the_manifests_expect(tmp_path) -> None:
+    with ModelServer([say("A")]) as server:
+        run = evaluation(tmp_path, agent_of(server, "cot"), "PL-L1", 1).run()
+    settings = RunSettings.model_validate_json(json.dumps(run.settings), strict=True)
+    wanted = expected(settings, load())
+    assert settings.mode == "cot"
+    assert settings.model_dump(mode="json", exclude={"images", "versions"}, exclude_unset=True) == wanted.settings
+    (item,) = wanted.planned.values()
+    assert (item.mode, len(wanted.conditions["kidgym/grid/PL-L1"])) == ("cot", 100)
