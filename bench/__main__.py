@@ -24,6 +24,7 @@ BENCHES = (
     "submission",
     "leaderboard",
     "launcher",
+    "hanoi",
     "kidgym",
 )
 
