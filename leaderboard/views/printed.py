@@ -28,8 +28,8 @@ def tables(board: str, mode: str | None) -> list[Block | Safe]:
     return [tag("h2", "Not measured here"), *found] if found else []
 
 
-def summary(board: str, mode: str | None) -> Block | Safe:
-    """One line for each row, the mean over all tasks and levels: for the ranking."""
+def summary(board: str, mode: str | None, *, opened: bool) -> Block | Safe:
+    """One line for each row, the mean over all tasks and levels: for the ranking. ``opened``: shown at once."""
     rows = [(item, row) for item in of(board, mode) for row in item.rows]
     if not rows:
         return Safe("")
@@ -47,6 +47,7 @@ def summary(board: str, mode: str | None) -> Block | Safe:
         tag("summary", f"{count(len(rows), 'row')} of published and computed figures, to read beside these"),
         table(caption, head, lines, kind="cards"),
         tag("ul", *sources, class_="quiet"),
+        open="open" if opened else None,
     )
     columns = ("name", "kind", "origin", "mean_percent", "source")
     plain = [[row.name, row.kind, item.origin, round(100 * row.mean(), 4), item.source] for item, row in order]

@@ -96,7 +96,7 @@ def _standing(standing: Standing, number: int) -> list[Block | Safe]:
     found: list[Block | Safe] = [Block(section, ranking_rows.data(standing))]
     if standing.ranked or standing.unranked:
         found.append(intervals(standing))
-    return [*found, printed.summary(setting.board, setting.mode)]
+    return [*found, printed.summary(setting.board, setting.mode, opened=bool(standing.ranked))]
 
 
 def intervals(standing: Standing, most: int = FIGURE_ROWS) -> Block:
