@@ -23,6 +23,7 @@ OPTIONS = {
     "server.maxUploadSize": "1",
     "browser.gatherUsageStats": "false",
     "client.toolbarMode": "viewer",
+    "runner.magicEnabled": "false",  # no bare expression is shown, so no script is walked for one
     "client.showErrorDetails": "none",
     "client.showErrorLinks": "false",
     "logger.hideWelcomeMessage": "true",
@@ -73,6 +74,10 @@ def serve(address: str, port: int) -> NoReturn:
     """Become the Streamlit server: what was read stays in memory."""
     from streamlit.web.cli import main as streamlit
 
+    import leaderboard.visit  # noqa: F401 - with all that a visit needs
+    from leaderboard import ready
+
+    ready.keep()
     sys.argv = command(address, port)
     streamlit(prog_name="streamlit")
     sys.exit(0)

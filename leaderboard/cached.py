@@ -23,7 +23,11 @@ def site(store: Store) -> Site:
     """The store as it is now."""
     board, label, waiting = ready.board(store), store.database.label, st.empty()
 
+    many = False
+
     def say(done: int, count: int) -> None:
+        nonlocal many
+        many = many or count >= SLOW
         if count >= SLOW and done % 5 == 0:
             waiting.progress(done / count, f"Reading the runs for the first time: {done} of {count}")
 
@@ -32,6 +36,8 @@ def site(store: Store) -> Site:
 
     runs = board.refresh(store, say, whole=False)
     waiting.empty()
+    if many:
+        ready.keep()
     found = _found(label, board.version, runs)
     return Site(store, found, detail, board.version, lambda run: board.look(store, run))
 

@@ -1,1 +1,1 @@
-"""The pages. Which one is shown, and of what, stands in the address: see :mod:`leaderboard.app`."""
+"""The pages. Which one is shown, and of what, stands in the address: see :mod:`leaderboard.visit`."""
