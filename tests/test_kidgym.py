@@ -54,7 +54,7 @@ def test_every_episode_is_solvable_unambiguous_and_open(code, level):
     assert max(lengths) <= budget(code, level)
 
 
-@pytest.mark.parametrize("count", [30, pytest.param(10_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [30, pytest.param(10_000, marks=[pytest.mark.slow, pytest.mark.timeout(1800)])])
 @pytest.mark.parametrize(("code", "level"), CELLS)
 def test_no_episode_is_unsolvable_ambiguous_or_over_and_the_right_letter_is_uniform(code, level, count):
     letters: Counter[tuple[int, int]] = Counter()  # (options, index of the right one)

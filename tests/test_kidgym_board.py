@@ -25,6 +25,7 @@ from images.kidgym.episode import Episode
 from leaderboard import episode, turns
 from leaderboard.blocks import Block, Page, html_of
 from leaderboard.board import Board
+from leaderboard.export import export
 from leaderboard.markup import Safe
 from leaderboard.radar import MOST, Shape, radar
 from leaderboard.ranking import Standing
@@ -198,6 +199,16 @@ def test_two_runs_are_compared_by_episodes_with_no_column_that_is_never_defined(
     assert "resample the episodes of each task" in shown
     assert "episodes: " in shown
     assert "undefined" not in shown
+
+
+def test_the_static_site_has_the_tasks_and_capabilities_and_the_figures_apart(site: Site, tmp_path: Path) -> None:
+    files = export(site, tmp_path / "public")
+    own = [name for name in files if name.startswith("suites-")]
+    assert len(own) == 2
+    shown = "".join((tmp_path / "public" / name).read_text(encoding="utf-8") for name in own)
+    assert "Tasks and capabilities" in shown
+    assert "Gemini-2.5 Pro" in shown
+    assert {name.split("-")[0] for name in files if name.startswith("figures/")} >= {"figures/capabilities"}
 
 
 # ---- an episode, step by step ---------------------------------------------------------------------------------------
