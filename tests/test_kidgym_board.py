@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from kidgym_records import write_kidgym
+from leaderboard_records import SUCCESS, twice, write_run
 from PIL import Image
 from test_cli import assay
 
@@ -32,11 +33,11 @@ from leaderboard.ranking import Standing
 from leaderboard.site import Detail, Found, Site, read_detail
 from leaderboard.source import Attempt, attempts_of, judged
 from leaderboard.turns import Turn
-from leaderboard.views import compare, ranking, strips, suites
+from leaderboard.views import compare, front, ranking, strips, suites
 from leaderboard.views import turns as steps_view
 from manifests.errors import ManifestError
 from manifests.figures import FILE, figures
-from manifests.load import FOLDER
+from manifests.load import FOLDER, load
 from runner.store.store import Store
 from scoring.compare import compare as compare_runs
 from scoring.flips import flips
@@ -332,3 +333,17 @@ def test_a_real_run_is_drawn_as_it_was_seen_and_shown_step_by_step(tmp_path: Pat
         assert played.end == "success"
         assert played.task.goal in html.unescape(shown)
     made.close()
+
+
+def test_the_front_page_tells_of_every_board(tmp_path: Path) -> None:
+    both = Store(tmp_path)
+    write_run(both, "robots", twice(SUCCESS), model="reference", tasks="marble/dual-panda/A007")
+    write_kidgym(both, "grids", 0.9, model="lab/large")
+    found = Site(both, Found(Board(None).refresh(both)), lambda run: read_detail(both, run))
+    shown = html_of(front.build(found))
+    assert "Other boards" in shown
+    (other,) = {"ep", "kidgym"} - {found.standings[0].setting.board}
+    assert f">{load().boards[other].title}</a></strong>: " in shown
+    assert "lab/large" in shown
+    assert "reference" in shown
+    both.close()

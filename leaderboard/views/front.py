@@ -33,6 +33,7 @@ def build(site: Site) -> Page:
         )
     )
     blocks.append(ranking.intervals(standing, BEST))
+    blocks.append(_boards(site, setting.board))
     cards = [_suites(standing), _tasks(standing), _failures(standing), _start(site)]
     blocks.append(tag("div", *cards, class_="tiles"))
     return page("Overview", *blocks)
@@ -52,6 +53,20 @@ def _header(site: Site) -> Safe:
             small(f"{counts}; last attempt {moment(newest)}."),
         ),
     )
+
+
+def _boards(site: Site, shown: str) -> Safe:
+    """Who leads on the other boards of the store, each in its first setting; nothing where there is one board."""
+    first: dict[str, Standing] = {}
+    for standing in site.standings:
+        first.setdefault(standing.setting.board, standing)
+    items = []
+    for name, standing in first.items():
+        if name != shown:
+            board = load().boards.get(name)
+            where = link(board.title if board else name, view="ranking", setting=standing.setting.id)
+            items.append(tag("li", tag("strong", where), ": ", *ranking.lead(standing)))
+    return tag("section", tag("h2", "Other boards"), tag("ul", *items)) if items else Safe("")
 
 
 def _tile(title: Any, where: Safe, *content: Any) -> Safe:
