@@ -131,7 +131,7 @@ def test_a_break_starts_the_second_anew() -> None:
         (touched(touching("finger1", "peg_A", 29)), touched(touching("peg_A", "finger1", 31)), "H-41"),
         (touched(touching("finger1", "ring_1", 59)), touched(touching("ring_1", "finger2", 61)), "H-42"),
         (touched(touching("ring_2", "ring_1", 39)), touched(touching("ring_1", "support_A", 41)), "H-43"),
-        (touched(touching("ring_2", "finger1", 1, 0.0009)), touched(touching("hand", "ring_1", 1, 0.0011)), "H-50"),
+        (touched(touching("ring_2", "finger1", 1, 0.0014)), touched(touching("hand", "ring_1", 1, 0.0016)), "H-50"),
         (touched(touching("ring_2", "ring_1", 1, 0.0029)), touched(touching("ring_2", "peg_A", 1, 0.0031)), "H-51"),
         (moved(4, z=-0.0299), moved(4, z=-0.0301), "H-61"),
     ],

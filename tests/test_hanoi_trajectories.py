@@ -136,14 +136,14 @@ def swing(seconds: float) -> Motion:
 
 
 def squeeze(gently: bool) -> Motion:
-    """Close the hand on a light ring's handle, step by step or from wide open with all force at once."""
+    """Close the hand on a light ring's handle, step by step or from wider open with all force at once."""
 
     def program(player: Player) -> Program:
         yield from above(player, 5)
         if gently:
             yield from player.tool.close()
         else:
-            yield from player.tool.hold(0.3, 0.08)
+            yield from player.tool.hold(0.3, 0.05)
             yield from player.tool.hold(0.4, -0.04)
         yield from player.tool.hold(0.3)
 

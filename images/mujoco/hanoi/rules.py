@@ -115,7 +115,12 @@ def _contact() -> list[Clause]:
         Clause("H-42", "Normal force of any contact of a finger with a ring.", 60.0, "N", None, "COLL"),
         Clause("H-43", "Normal force of any contact of a ring with what is not the robot.", 40.0, "N", None, "COLL"),
         Clause(
-            "H-50", "Depth of any contact of the robot, checked at 120 Hz as all contacts are.", 0.001, "m", None, "PEN"
+            "H-50",
+            "Depth of any contact of the robot, checked at 120 Hz like all contacts.",
+            0.0015,
+            "m",
+            None,
+            "PEN",
         ),
         Clause("H-51", "Depth of any contact between other bodies.", 0.003, "m", None, "PEN"),
     ]

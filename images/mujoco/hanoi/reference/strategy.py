@@ -19,6 +19,7 @@ SEEK = (0.0, 0.0), (0.001, 0.0), (-0.001, 0.0), (0.0, 0.001), (0.0, -0.001)
 """Where a ring that sticks is tried next, relative to the peg (m)."""
 PACE = 0.28  # m/s: mean speed of a long way through the air
 INSERTING = 0.13  # m/s: mean speed of a ring along a peg
+BEHIND = 0.003  # m by which it may stay behind the hand, whose command is followed a control step later
 HELD = 0.6  # share of the way up by which a ring that is held has come along
 
 
@@ -120,7 +121,7 @@ class Mover:
         for offset in SEEK:
             yield SENSE
             start = table.centre(ring)[2]
-            yield from self._along(table.seat(ring, peg) + SET_DOWN - start)
+            yield from self._lower(ring, peg, table.seat(ring, peg) + SET_DOWN - start)
             yield from tool.hold(0.15)
             yield SENSE
             high = table.centre(ring)[2] - table.seat(ring, peg)
@@ -149,6 +150,20 @@ class Mover:
     def _along(self, rise: float) -> Program:
         """Up or down along a peg."""
         yield from self.tool.line(self.tool.position + up(rise), max(0.8, abs(rise) / INSERTING))
+
+    def _lower(self, ring: int, peg: int, rise: float) -> Program:
+        """Down along a peg; stops where the ring stays behind the hand while its hole comes over the tip."""
+        tool, table = self.tool, self.table
+        yield SENSE
+        above = table.centre(ring)[2] - tool.position[2]
+        hand = tool.position[2]
+        for word in tool.line(tool.position + up(rise), max(0.8, abs(rise) / INSERTING)):
+            if hand + above > table.tips[peg]:
+                yield SENSE
+                if table.centre(ring)[2] - hand - above > BEHIND:
+                    return
+            hand = tool.position[2]
+            yield word
 
     def _shift(self, by: Array, seconds: float) -> Program:
         yield from self.tool.line(self.tool.position + by, seconds)
