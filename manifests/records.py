@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
@@ -12,11 +12,15 @@ SCHEMA_VERSION = 1
 Outcome = Literal["success", "failure", "invalid"]
 Level = Literal["L0", "L1", "L2", "L3"]
 
+LARGEST = 2**53  # what every reader of JSON holds exactly, and every sum of ours too
+Whole = Annotated[int, Field(ge=-LARGEST, le=LARGEST)]
+Number = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
+
 
 class Strict(BaseModel):
     """Base of every schema: unknown fields are errors, instances do not change."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class Budgets(Strict):
@@ -47,13 +51,13 @@ class GroupSettings(Strict):
 class Usage(Strict):
     """Model usage of one attempt. None means unknown, never zero. ``cost_usd`` is None when the price is unknown."""
 
-    tokens_input: int | None = None
-    tokens_cached: int | None = None
-    tokens_output: int | None = None
+    tokens_input: Whole | None = None
+    tokens_cached: Whole | None = None
+    tokens_output: Whole | None = None
     estimated: bool = False
-    images_sent: int = 0
-    model_calls: int = 0
-    cost_usd: float | None = None
+    images_sent: Whole = 0
+    model_calls: Whole = 0
+    cost_usd: Number | None = None
 
 
 class Violation(Strict):
@@ -62,7 +66,7 @@ class Violation(Strict):
     code: str
     clause: str | None
     text: str
-    simulated_s: float | None = None
+    simulated_s: Number | None = None
     data: dict[str, Any] = Field(default_factory=dict)
 
 
@@ -80,7 +84,7 @@ class Artifact(Strict):
 
     name: str
     sha256: str
-    size: int
+    size: Whole
     media_type: str
 
 
@@ -90,9 +94,9 @@ class AttemptRecord(Strict):
     schema_version: int = SCHEMA_VERSION
     attempt: str
     run: str
-    sequence: int
+    sequence: Whole
     environment_id: str
-    condition: int
+    condition: Whole
     settings: GroupSettings
     agent: dict[str, Any]
     runtime: str
@@ -104,11 +108,11 @@ class AttemptRecord(Strict):
     began_at: AwareDatetime | None
     closed_at: AwareDatetime
     acted: bool
-    wall_s: float
-    success_wall_s: float | None = None
-    simulated_s: float
-    actions: int
-    image_reads: int
+    wall_s: Number
+    success_wall_s: Number | None = None
+    simulated_s: Number
+    actions: Whole
+    image_reads: Whole
     usage: Usage
     outcome: Outcome
     cause: str

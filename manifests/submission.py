@@ -34,16 +34,20 @@ DisplayName = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f-\x9f]{1,100}$")]  
 
 class Limits(Strict):
     """Bounds on what is read of a bundle from a stranger. Sizes in bytes, unpacked; ``ratio`` is of unpacked to packed
-    size and holds for files above ``ratio_from_bytes``."""
+    size of any file: `assay submit` stores what would pack better.
+
+    A record may be above the allowance of tokens by what its last call used, ``last_call_tokens`` at most, and above
+    the wall clock by ``wall_slack_s``, which the end of an attempt takes on a slow machine."""
 
     files: Count
     file_bytes: Count
     total_bytes: Count
     ratio: Annotated[int, Field(ge=2)]
-    ratio_from_bytes: Count
     statement_bytes: Count
     ledger_bytes: Count
     line_bytes: Count
+    last_call_tokens: Count
+    wall_slack_s: Count
 
 
 @cache

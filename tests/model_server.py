@@ -218,7 +218,8 @@ def events(body: Mapping[str, Any]) -> Iterator[bytes]:
         message = choice.get("message") or {}
         for delta in _deltas(message):
             yield _event({**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
-        yield _event({**head, "choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}]})
+        end = {name: choice[name] for name in ("finish_reason", "error") if name in choice}
+        yield _event({**head, "choices": [{"index": 0, "delta": {}, **end}]})
     if "usage" in body:
         yield _event({**head, "choices": [], "usage": body["usage"]})
     yield b"data: [DONE]\n\n"

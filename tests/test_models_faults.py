@@ -56,6 +56,37 @@ def test_a_bad_answer_has_its_cause_and_its_usage_and_is_not_asked_for_again(cau
     assert (usage.tokens_input, usage.tokens_output, usage.model_calls, usage.estimated) == (120, 30, 1, False)
 
 
+@STREAMED
+@pytest.mark.parametrize(
+    ("choice", "cause"),
+    [
+        ({"finish_reason": "error", "error": {"code": 502, "message": "Upstream broke"}}, "provider_fault"),
+        ({"finish_reason": "error"}, "provider_fault"),
+        ({"finish_reason": "insufficient_system_resource"}, "provider_fault"),
+        ({"finish_reason": "stop", "error": {"code": 402, "message": "Insufficient credits"}}, "quota_gone"),
+    ],
+)
+@pytest.mark.parametrize("content", ["", "half an answer"])
+def test_an_answer_that_its_provider_broke_off_is_the_providers_fault(
+    choice: dict[str, Any], cause: str, content: str, stream: bool
+) -> None:
+    message = {"role": "assistant", "content": content}
+    broken = Answer(completion([{"index": 0, "message": message, **choice}]))
+    with ModelServer([broken] * 9) as server:
+        found = fault(client(server, stream=stream))
+    assert found.cause == cause
+
+
+@pytest.mark.parametrize("count", [10**400, 10**12, -1])
+def test_a_count_of_tokens_that_is_none_is_estimated_and_marked(count: Any) -> None:
+    usage = {"prompt_tokens": count, "completion_tokens": 30, "total_tokens": 150}
+    with ModelServer([Answer({**completion([{"index": 0, "message": {"content": "hi"}}]), "usage": usage})]) as server:
+        asked = client(server)
+        ask(asked)
+    assert asked.usage.estimated
+    assert 0 < (asked.usage.tokens_input or 0) < 10_000
+
+
 def test_choices_that_are_null_and_messages_that_are_text_are_malformed() -> None:
     for body in ({**completion([]), "choices": None}, completion([{"index": 0, "message": "hi"}])):
         with ModelServer([Answer(body)]) as server:

@@ -124,6 +124,13 @@ def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path: Path, monkeypatch: py
     assert re.search(r"blobs/\w+: unpacks to 1\d\d\d times its size, 100 times are allowed", problems(path))
 
 
+def test_many_small_bombs_are_refused_as_one_large_one_is(tmp_path: Path) -> None:
+    made = forge("noop")
+    made.replace_artifact("states.npy", bytes(500_000))
+    text = problems(made.forged().write(tmp_path / "b.zip", packed=True))
+    assert re.search(r"blobs/\w+: unpacks to \d+ times its size, 100 times are allowed", text)
+
+
 BOUNDS: list[tuple[dict[str, int], str]] = [
     ({"files": 5}, r"bundle: \d+ files, 5 are allowed"),
     ({"file_bytes": 1000}, r"blobs/\w+: \d+ bytes, 1000 are allowed"),

@@ -9,7 +9,10 @@ from typing import Any
 
 import pytest
 from submission_forge import Change, Forge, forge, origin, problems, put, verify
+from test_arrays import npy
 
+from manifests.load import load
+from manifests.lookup import engine_name, members, why_not
 from manifests.submission import ENVELOPE_FILE, LEDGER_FILE
 from runner.store.decisions import PAYLOAD_TYPE, body, signed_bytes
 
@@ -24,8 +27,15 @@ RECORDED: list[tuple[str, Any, str]] = [
     ("final_digest", "0" * 64, r"record.final_digest: '0+' after \d+ actions, .*the state digest was altered"),
     ("actions", 5, r"record.actions: 5, actions.npy holds \d+ actions"),
     ("actions", 7501, r"record.actions: 7501 are above the budget of 7500"),
-    ("simulated_s", 150.5, r"record.simulated_s: 150.5 s are above the budget of 150.0 s"),
+    ("simulated_s", 150.5, r"record.simulated_s: 150.5 s are above the budget of 150 s"),
     ("simulated_s", -1, r"record.simulated_s: -1.0 is below 0"),
+    ("simulated_s", 0, r"record.simulated_s: 0.0 s are not \d+ actions at 50 Hz"),
+    ("wall_s", 1e9, r"record.wall_s: 1000000000.0 s are above the budget of 900 s"),
+    ("usage.images_sent", 5000, r"record.usage.images_sent: 5000 are above the budget of 100"),
+    ("usage.tokens_input", 10**12, r"record.usage: 1000000000000 tokens are above the budget of 3.4e\+07 tokens"),
+    ("usage.tokens_input", 10**30, r"record.usage.tokens_input: '1000000000000000\S+: Input should be a valid integer"),
+    ("usage.cost_usd", 1e308, r"record.usage.cost_usd: 1e\+308: Input should be less than"),
+    ("images", [], r"record.images.mujoco: is absent, and '[0-9a-f]{64}' by the run's settings"),
     ("actions", 0, r"record.actions: 0 of a success"),
     ("acted", False, r"record.acted: is false with \d+ actions"),
     ("success_wall_s", 1e6, r"record.success_wall_s: 1000000.0 is not within wall_s"),
@@ -115,6 +125,19 @@ def unplanned(made: Forge) -> None:
         payload["environment_id"] = "marble/dual-panda/A025"
 
 
+def nowhere(made: Forge) -> None:
+    """A success at an environment that no engine has yet, in a run that planned it."""
+    manifests = load()
+    engines = {
+        entry.id: engine_name(manifests, entry.id, made.settings["profile"]) for entry in members(manifests, "full")
+    }
+    missing, engine = next((name, engine) for name, engine in engines.items() if why_not(manifests, name, engine))
+    made.settings["tasks"] = f"{made.settings['tasks']},{missing}"
+    made.settings["environments"][missing] = engine
+    for payload in (made.of("opened")[0], made.record):
+        payload["environment_id"] = missing
+
+
 LEDGER: list[tuple[str, Change, str]] = [
     ("replaced image identity in records", replace_image,
      r"record.images.mujoco: is '1+', and '[0-9a-f]{64}' by the run"),
@@ -159,6 +182,15 @@ LEDGER: list[tuple[str, Change, str]] = [
      r"digests.json ends with \[0, '00'\]"),
     ("digests that are no JSON", lambda made: made.replace_artifact("digests.json", b"["),
      r"digests.json cannot be read"),
+    ("an array whose header does not end",
+     lambda made: made.replace_artifact("actions.npy", npy("{'descr': '<f8', 'fortran_order': False, 'shape': (3, ")),
+     r"actions.npy cannot be read \(has no readable header"),
+    ("an array that declares more than it holds",
+     lambda made: made.replace_artifact("actions.npy", npy(
+         f"{{'descr': '<f8', 'fortran_order': False, 'shape': ({made.record['actions']}, 10000000000), }}\n")),
+     r"artifacts: actions.npy declares \d+ bytes and has \d+"),
+    ("an attempt where nobody can make one", nowhere,
+     r"ledger.jsonl: \S+ c0: nobody can make an attempt here, .*; verify it with the release that it was made by"),
     ("fewer actions", lambda made: made.replace_artifact("actions.npy", b"none"), r"actions.npy cannot be read"),
     ("a forged decision", lambda made: decide(made, "confirmed", origin().other, valid=False),
      r"payload.signature: is no signature of this decision by key"),

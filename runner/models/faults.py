@@ -15,6 +15,8 @@ from runner.models.library import Result
 from runner.models.redact import Redactor
 
 LONGEST_TEXT = 500  # characters of a provider's sentence that are kept
+# How gateways and providers say that an answer, or a part of one, ended with their own failure.
+BROKEN_OFF = frozenset(("error", "network_error", "insufficient_system_resource"))
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,8 @@ def fault_of(result: Result, body: Any, policy: ModelCalls, redactor: Redactor) 
             text = f"litellm failed before anything was sent ({result.refused})"
             return Fault("adapter_fault", text, False, None, {"kind": result.refused})
         return None
-    said = redactor.error(_said(body, exchange.body()))[:LONGEST_TEXT]
+    failure = _failure(body)
+    said = redactor.error(_said({"error": failure} if failure else body, exchange.body()))[:LONGEST_TEXT]
     cause, retry = _row(status, said.lower(), policy)
     text = f"HTTP {status}: {said}" if said else f"HTTP {status}"
     if exchange.status is None:  # litellm knows better than to send it
@@ -52,16 +55,31 @@ def fault_of(result: Result, body: Any, policy: ModelCalls, redactor: Redactor) 
 
 
 def _status(result: Result, body: Any) -> int | None:
-    """The status that says what went wrong; None when nothing did. Some gateways answer 200 with an error inside."""
+    """The status that says what went wrong; None when nothing did."""
     status = result.exchange.status
     if status is None:
         return result.status if result.refused else None
     if status >= 400:
         return status
-    if isinstance(body, dict) and body.get("error") and not body.get("choices"):
-        code = str(body["error"].get("code")) if isinstance(body["error"], dict) else ""
+    failure = _failure(body)
+    if failure:
+        code = str(failure.get("code")) if isinstance(failure, dict) else ""
         return int(code) if re.fullmatch("[45][0-9][0-9]", code) else 500
     return None
+
+
+def _failure(body: Any) -> Any:
+    """The error inside a body that came with status 200: in place of an answer, or where one was broken off. What had
+    arrived of it then is no answer of the model's."""
+    if not isinstance(body, dict):
+        return None
+    choices = body.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    choice = first if isinstance(first, dict) else {}
+    reason = str(choice.get("finish_reason") or "").lower()
+    if choices and not choice.get("error") and reason not in BROKEN_OFF:
+        return None
+    return choice.get("error") or body.get("error") or (f"finish_reason {reason}" if reason in BROKEN_OFF else None)
 
 
 def _cut_short(headers: Mapping[str, str], body: Any) -> bool:

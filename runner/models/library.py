@@ -31,6 +31,7 @@ KEPT = ("LITELLM_PROXY_API_KEY", "LITELLM_PROXY_API_BASE")  # the names under wh
 # No .env file is read, and prices are those of the locked version instead of what a download says today.
 SETTINGS = {"LITELLM_MODE": "PRODUCTION", "LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_LOG": "CRITICAL"}
 
+MOST_USD = 1e5  # of one request; a table or a usage that comes to more is wrong
 PRICES = "model_prices_and_context_window_backup.json"  # the table that litellm uses when it may not fetch one
 
 
@@ -168,7 +169,8 @@ class Library:
             prompt, output = litellm.cost_per_token(model=name, usage_object=litellm.Usage(**usage))
         except Exception:  # a row that its own reader cannot price: the price is unknown
             return None
-        return float(prompt) + float(output)
+        total = float(prompt) + float(output)
+        return total if 0 <= total <= MOST_USD else None
 
     def missing_keys(self, name: str) -> tuple[str, ...]:
         """Environment variables that the provider needs and that are not set."""

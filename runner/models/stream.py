@@ -64,6 +64,8 @@ def _add(choices: dict[int, dict[str, Any]], part: Mapping[str, Any]) -> None:
     empty = {"index": index, "message": {"role": "assistant", "content": None}, "finish_reason": None}
     choice = choices.setdefault(int(index or 0), empty)
     choice["finish_reason"] = part.get("finish_reason") or choice["finish_reason"]
+    if part.get("error"):
+        choice["error"] = part["error"]
     delta = part.get("delta")
     if not isinstance(delta, Mapping):
         return

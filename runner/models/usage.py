@@ -11,6 +11,7 @@ from manifests.calls import Estimate
 from manifests.records import Usage
 from runner.models.base import Message, Tokens, Tool
 
+MOST_TOKENS = 10**9  # of one request
 # Keys under which the formats of the providers give usage: OpenAI and Anthropic, Gemini, Ollama.
 USAGE_KEYS = ("usage", "usageMetadata", "prompt_eval_count", "eval_count")
 
@@ -118,4 +119,5 @@ def _parts(content: Any) -> list[Mapping[str, Any]]:
 
 
 def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    """A number of tokens, or None for what is none: no request has a billion."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS else None

@@ -93,8 +93,7 @@ class Archive:
                 report.problem(
                     info.filename, f"{info.file_size} bytes, {self.limits.file_bytes} are allowed; leave it out"
                 )
-            large = info.file_size > self.limits.ratio_from_bytes
-            if large and info.file_size > self.limits.ratio * max(1, info.compress_size):
+            if info.file_size > self.limits.ratio * max(1, info.compress_size):
                 ratio = info.file_size // max(1, info.compress_size)
                 report.problem(
                     info.filename, f"unpacks to {ratio} times its size, {self.limits.ratio} times are allowed; store it"

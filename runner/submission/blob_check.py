@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -108,6 +109,10 @@ def _last_digest(digests: Any, record: AttemptRecord, report: Report, path: str)
 
 def _action_count(archive: Archive, name: str, record: AttemptRecord, report: Report, path: str) -> None:
     with archive.stream(name) as stream:
-        shape, _ = arrays.read_header(stream)
+        shape, dtype = arrays.read_header(stream)
+        size = stream.tell() + math.prod(shape) * dtype.itemsize
+    held = archive.files[name].file_size
+    if size != held:
+        report.problem(f"{path}.artifacts", f"actions.npy declares {size} bytes and has {held}")
     if not shape or shape[0] != record.actions:
         report.problem(f"{path}.actions", f"{record.actions}, actions.npy holds {shape[0] if shape else 'no'} actions")

@@ -43,7 +43,7 @@ def check(
         tally = Tally()
         wanted = check_settings(ledger.settings, manifests, report) if ledger.settings is not None else None
         if ledger.settings is not None:
-            attempts = _attempts(archive, ledger, ledger.settings, wanted, tally, manifests, report)
+            attempts = _attempts(archive, ledger, ledger.settings, wanted, tally, manifests, limits, report)
             if wanted is not None:
                 check_coverage(wanted, attempts, manifests, report)
             if statement is not None and readable:
@@ -89,6 +89,7 @@ def _attempts(
     wanted: Expected | None,
     tally: Tally,
     manifests: Manifests,
+    limits: Limits,
     report: Report,
 ) -> list[tuple[str, int, str]]:
     """Check every record, in ledger order; returns (environment, condition, state) of the attempts."""
@@ -101,7 +102,7 @@ def _attempts(
             continue
         path = ledger.record_path(row)
         planned = wanted.planned.get(row.environment_id) if wanted is not None else None
-        check_record(row, record, settings, planned, manifests, report, path)
+        check_record(row, record, settings, planned, manifests, limits, report, path)
         check_artifacts(archive, record, report, path)
         tally.add(record)
         if record.settings.protocol in manifests.protocols:

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from manifests.load import Manifests
 from manifests.lookup import rule
 from manifests.records import AttemptRecord
-from manifests.submission import RunSettings
+from manifests.submission import Limits, RunSettings
 from runner.plan import Planned
 from runner.store.artifacts import RECORD
 from runner.store.tables import AttemptRow
@@ -22,13 +22,14 @@ EVIDENCE = ("actions.npy", "states.npy", "state_times.npy", "digests.json", "sco
 
 def check_record(
     row: AttemptRow, record: AttemptRecord, settings: RunSettings, planned: Planned | None, manifests: Manifests,
-    report: Report, path: str,
+    limits: Limits, report: Report, path: str,
 ) -> None:  # fmt: skip
     """Every way in which a record contradicts what else is known of its attempt."""
     _identity(row, record, report, path)
     _agent(record, settings, report, path)
     if planned is not None:
         _group(record, settings, planned, report, path)
+        _budgets(record, planned, manifests.budgets.families[planned.family].control_hz, limits, report, path)
     _verdict(record, manifests, report, path)
     _physics(record, report, path)
     _artifact_names(record, report, path)
@@ -67,14 +68,33 @@ def _group(record: AttemptRecord, settings: RunSettings, planned: Planned, repor
     report.differences(f"{path}.settings", found, planned.settings.model_dump(exclude={"versions"}), "the manifests")
     versions = {name: settings.versions.get(name) for name in record.settings.versions}
     report.differences(f"{path}.settings.versions", record.settings.versions, versions, "the run's settings")
-    if record.images:
+    if record.images or record.actions:  # an attempt whose containers never started has none
         images = {image.role: image.content for image in record.images}
         report.differences(f"{path}.images", images, settings.images.get(planned.engine, {}), "the run's settings")
-    budgets = planned.budgets
-    if record.actions > budgets.actions:
-        report.problem(f"{path}.actions", f"{record.actions} are above the budget of {budgets.actions}")
-    if record.simulated_s > budgets.simulated_s + 1e-6:  # the last control step ends within the budget
-        report.problem(f"{path}.simulated_s", f"{record.simulated_s} s are above the budget of {budgets.simulated_s} s")
+
+
+def _budgets(
+    record: AttemptRecord, planned: Planned, control_hz: float, limits: Limits, report: Report, path: str
+) -> None:
+    """What an attempt can use, and that its clocks say the same."""
+    budgets, usage = planned.budgets, record.usage
+    tokens = (usage.tokens_input or 0) + (usage.tokens_output or 0)
+    for name, unit, value, most in (
+        ("actions", "", record.actions, budgets.actions),
+        ("simulated_s", " s", record.simulated_s, budgets.simulated_s + 1e-6),  # the last control step ends within it
+        ("wall_s", " s", record.wall_s, budgets.wall_s + limits.wall_slack_s),
+        ("usage.images_sent", "", usage.images_sent, budgets.images),
+        ("usage", " tokens", tokens, None if budgets.tokens is None else budgets.tokens + limits.last_call_tokens),
+    ):
+        if most is not None and value > most:
+            report.problem(f"{path}.{name}", f"{value}{unit} are above the budget of {most:g}{unit}")
+    if abs(record.simulated_s - record.actions / control_hz) > 1e-3:
+        text = f"{record.simulated_s} s are not {count(record.actions, 'action')} at {control_hz:g} Hz"
+        report.problem(f"{path}.simulated_s", text)
+    lasted = (record.closed_at - record.opened_at).total_seconds()
+    if record.wall_s > lasted + limits.wall_slack_s:
+        text = f"{record.wall_s} s between entries that are {lasted:.0f} s apart"
+        report.note(f"{path}.wall_s", f"{text}: a clock was set meanwhile, or the figure is wrong")
 
 
 def _verdict(record: AttemptRecord, manifests: Manifests, report: Report, path: str) -> None:

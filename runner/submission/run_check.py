@@ -84,12 +84,15 @@ def check_coverage(
                     LEDGER_FILE,
                     f"{name} c{prescribed.index}: the condition has no attempt; go on with the run, then submit",
                 )
-    known = {(name, row.index) for name, item in wanted.planned.items() for row in item.conditions}
-    for name, condition in sorted(set(closed) - known):
-        if name not in wanted.planned or wanted.planned[name].reason is None:
-            report.problem(
-                LEDGER_FILE, f"{name} c{condition}: is not planned in subset and tasks of this run; leave it out"
-            )
+    for name, condition in sorted(set(closed)):
+        found = wanted.planned.get(name)
+        if found is not None and found.reason is not None:
+            text = f"nobody can make an attempt here, {found.reason}; verify it with the release that it was made by"
+        elif found is None or condition not in {row.index for row in found.conditions}:
+            text = "is not planned in subset and tasks of this run; leave it out"
+        else:
+            continue
+        report.problem(LEDGER_FILE, f"{name} c{condition}: {text}")
 
 
 class DecisionCheck:
