@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import resource
 import shutil
 import socket
 import subprocess
@@ -25,6 +24,7 @@ from statistics import median, quantiles
 
 from bench.figures import Figure, Target
 from bench.leaderboard_store import ATTEMPTS, write
+from bench.process_use import use
 from bench.tools import say
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -62,7 +62,10 @@ def _measure(folder: Path, runs: int) -> list[Figure]:
     figures = [Figure(f"{label}: summaries and static export, nothing cached", "s", first)]
     again = _command(["-m", "leaderboard.export", "-o", str(folder / "again")], variables)
     figures.append(_figure(f"{label}: static export", again, naive, 60))
+    began = time.perf_counter()
     with _server(variables) as (port, process):
+        ready = time.perf_counter() - began
+        figures.append(Figure(f"{label}: start of a server until it listens, summaries on disk", "s", ready))
         for name, query in PAGES.items():
             cold = asyncio.run(_visit(port, query))
             if name == "overview":
@@ -70,12 +73,15 @@ def _measure(folder: Path, runs: int) -> list[Figure]:
             warm = median(asyncio.run(_visit(port, query)) for _ in range(ROUNDS))
             figures.append(_figure(f"{label}: {name}, warm", warm, naive, WARM_S.get(name)))
         figures += _browser(port, label)
+        before = use(process.pid).cpu_s
         times = asyncio.run(_crowd(port))
+        each = 1000 * (use(process.pid).cpu_s - before) / len(times)
         worst = quantiles(times, n=20)[-1]
         figures.append(
             Figure(f"{VIEWERS} viewers at once, {len(times)} pages: p95", "s", worst, target=Target("ours", "<", 3))
         )
-        peak = _peak_mb(process.pid)
+        figures.append(Figure("processor time of the server for a page", "ms", each))
+        peak = use(process.pid).peak_bytes / 1e6
         figures.append(Figure(f"{label}: peak memory of the server", "MB", peak, target=Target("ours", "<", 1000)))
     return figures
 
@@ -198,11 +204,3 @@ def _browser(port: int, label: str) -> list[Figure]:
             figures.append(Figure(f"{label}: {name} in a browser, warm", "s", median(times), target=target))
         browser.close()
     return figures
-
-
-def _peak_mb(pid: int) -> float:
-    status = Path(f"/proc/{pid}/status")
-    if not status.exists():
-        return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e3
-    line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
-    return int(line.split()[1]) * 1024 / 1e6

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,10 @@ def test_the_command_writes_the_pages_with_the_numbers_of_the_score_command(stor
     run = write_run(store, "one", twice(RULE, SUCCESS), subset="ep-launch")
     folder = tmp_path / "public"
     assert assay(["site", "-o", str(folder)]) == 0
+    for path in folder.glob("*.html"):  # all tasks agree: an interval would have no width
+        assert "0.00 to 0.00" not in path.read_text(), path.name
+        assert "100.00 to 100.00" not in path.read_text(), path.name
+    assert "exact 95 %: ≥ 91.57" in (folder / "ranking.html").read_text()
     names = {path.name for path in folder.iterdir()}
     assert {"index.html", "ranking.html", "audit.html", "submit.html", "protocol.html", "data", "figures"} <= names
     for view in ("suites", "tasks", "failures"):
@@ -29,6 +34,21 @@ def test_the_command_writes_the_pages_with_the_numbers_of_the_score_command(stor
     for key, metric in metrics.items():
         assert table[0][f"{key}_percent"] == float(metric["balanced"]["percent"])
         assert table[0][f"{key}_planned"] == metric["planned"]
+        assert [table[0][f"{key}_exact_{end}"] for end in ("lower", "upper")] == metric["balanced"]["exact_bound"]
+
+
+def test_the_numbers_of_a_damaged_run_are_not_exported(store: Store, tmp_path: Path) -> None:
+    write_run(store, "sound", twice(QUIT, QUIT), model="lab/sound")
+    write_run(store, "spoilt", twice(SUCCESS), model="lab/spoilt")
+    with sqlite3.connect(store.home / "assay.sqlite") as raw:
+        raw.execute("UPDATE attempt SET outcome = 'failure' WHERE run_id = (SELECT id FROM run WHERE name = 'spoilt')")
+    folder = tmp_path / "public"
+    assert main(["-o", str(folder)]) == 0
+    for name in ("index.html", "ranking.html"):
+        page = (folder / name).read_text()
+        assert "A run of this store is damaged." in page
+        assert "lab/sound" in page
+    assert not [path for path in folder.rglob("*") if path.is_file() and b"lab/spoilt" in path.read_bytes()]
 
 
 def test_the_next_export_replaces_the_last_one_and_nothing_else(store: Store, tmp_path: Path) -> None:

@@ -130,6 +130,15 @@ def test_a_run_that_cannot_be_scored_is_shown_with_the_reason(store: Store) -> N
     assert "subset 'ep-2000' is unknown" in words(visit(run="odd"))
 
 
+def test_a_comparison_in_which_all_tasks_change_alike_has_an_exact_bound_and_no_interval(store: Store) -> None:
+    write_run(store, "all", twice(SUCCESS), model="lab/all", subset="ep-launch")
+    write_run(store, "none", twice(QUIT, QUIT), model="lab/none", subset="ep-launch")
+    page = words(visit(view="compare"))
+    # A task loses everything with a chance of 0.05^(1/34) at the least, and gains at most as much otherwise.
+    assert "-100.00 apart from 0 exact 95 %: ≤ -83.13 tasks: 0 better, 0 equal, 34 worse" in page
+    assert "95 %: -100.00 to" not in page
+
+
 # -- overview
 
 

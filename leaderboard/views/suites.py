@@ -37,7 +37,8 @@ def _table_of_suites(standing: Standing, details: Sequence[Detail]) -> Block:
     own = standing.setting.subset
     inside = [name for name in details[0].subsets if name != own]
     rows, plain = [], []
-    for suite in [None, *(row["label"] for row in details[0].entry.report["by"]["suite"])]:
+    suites = [row["label"] for row in details[0].entry.report["by"]["suite"]]
+    for suite in [None, *(suites if len(suites) > 1 else ())]:  # one suite by itself is the whole
         for detail in details:
             found = [_suite_row(detail, name, suite) for name in (own, *inside)]
             name = link(parts.agent_name(detail.entry), run=detail.entry.run.name)
