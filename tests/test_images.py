@@ -265,6 +265,7 @@ def test_the_layer_of_a_debian_base_has_the_same_bytes_on_another_machine(
 
 @pytest.mark.docker
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 def test_two_bootstraps_of_the_debian_base_give_the_same_layer(
     api: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -86,7 +86,7 @@ def test_field_22_a_budget_times_two_or_fewer_conditions_is_refused_with_its_pat
     made.predicate["conditions"]["marble/dual-panda/A007"].pop()
     text = problems(made.signed().write(tmp_path / "stated.zip"))
     assert "statement.predicate.budgets.launcher.actions: is 15000, and 7500 by ledger and manifests" in text
-    assert "statement.predicate.conditions.marble/dual-panda/A007: 3 conditions, 4 are prescribed" in text
+    assert "statement.predicate.conditions.marble/dual-panda/A007: 3 conditions, the manifests prescribe 4" in text
 
     made = forge()
     put(made.settings, "budgets.launcher.actions", 15000)
