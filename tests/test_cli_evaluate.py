@@ -80,22 +80,22 @@ def test_two_default_names_make_two_runs_with_distinct_ids(tmp_path: Path) -> No
 
 
 def test_environments_that_cannot_run_here_are_named_and_stay_missing(tmp_path: Path) -> None:
-    tasks = "marble/dual-panda/A007,hanoi_panda/panda/H0[1-3]"
+    tasks = "marble/dual-panda/A007,pocket_cube/aloha/C0[1378]"
     choices = ["--model", "noop", "--subset", "full", "--tasks", tasks, "--runtime", "process", "--protocol", "single"]
     done = assay(tmp_path, "evaluate", *choices, "--format", "json", check=0)
-    assert "missing here: 3 hanoi environments: mujoco has no hanoi environments yet" in done.stderr
+    assert "missing here: 4 pocket_cube environments: mujoco has no pocket_cube environments yet" in done.stderr
     result = json.loads(done.stdout)
-    assert result["total"]["planned"] == 16
-    assert result["total"]["missing"] == 12
+    assert result["total"]["planned"] == 20
+    assert result["total"]["missing"] == 16
     metric = result["total"]["metrics"]["pass_at_1"]["balanced"]
     assert metric["value"] is None  # partial: bounds, never a number
-    assert (metric["lower"], metric["upper"]) == (0.0, 0.5)  # suites weigh equally: Launch 0, Tower unknown
+    assert (metric["lower"], metric["upper"]) == (0.0, 0.5)  # suites weigh equally: Launch 0, Cube unknown
 
 
 def test_a_selection_that_cannot_run_here_at_all_is_one_line(tmp_path: Path) -> None:
-    choices = ["--model", "noop", "--subset", "full", "--tasks", "hanoi_panda/*", "--runtime", "process"]
+    choices = ["--model", "noop", "--subset", "full", "--tasks", "pocket_cube/aloha/*", "--runtime", "process"]
     text = one_error(assay(tmp_path, "evaluate", *choices, check=2))
-    assert "none of its 40 environments can run here" in text
+    assert "none of its 10 environments can run here" in text
 
 
 def test_an_attempt_with_an_unknown_cause_makes_the_command_fail_and_stays_visible(tmp_path: Path) -> None:

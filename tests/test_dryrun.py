@@ -83,7 +83,7 @@ def test_what_cannot_run_here_is_named_with_its_reason(tmp_path: Path) -> None:
     assert found["environments"]["planned"] == 410
     assert sum(item["environments"] for item in found["missing"]) + found["environments"]["here"] == 410
     reasons = {item["family"]: item["reason"] for item in found["missing"]}
-    assert reasons["hanoi"] == "mujoco has no hanoi environments yet"
+    assert reasons["pocket_cube"] == "mujoco has no pocket_cube environments yet"
 
 
 def test_a_model_is_priced_by_its_dearest_token_and_an_unknown_price_is_unknown(tmp_path: Path) -> None:

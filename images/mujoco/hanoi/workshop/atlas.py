@@ -40,8 +40,8 @@ from one random pose to the next; doing nothing wins nowhere, as no board starts
 ## Boards
 
 EP: type and split in EP-100 (E Easy, H Hard). Load: workload score. s: simulated seconds of the reference agent in
-condition 0 to 3; `-` where it has no certificate. Straight, random: conditions that they win of those measured; the
-clauses are those that ended the straight planner.
+condition 0 to 3; `-` where it has no certificate. Straight, random: conditions that they win, of 0 and 1; the clauses
+are those that ended the straight planner.
 
 | task | title | EP | level | load | s | pace | reference | straight | random |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"""

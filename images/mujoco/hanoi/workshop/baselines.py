@@ -15,6 +15,7 @@ from images.reference.motion import SENSE, Program, Terminated
 
 RANDOM_S = 4.0  # s: the random baseline takes this long from one random pose to the next
 RANDOM_POSES = 20
+CONDITIONS = (0, 1)  # that baselines are measured in
 
 
 class Straight(Mover):
@@ -83,6 +84,6 @@ def _told(terminal: Terminal) -> str:
 def measure(task: str) -> dict[str, Any]:
     """What the atlas says of a task besides its certificates."""
     return {
-        "straight": [straight(task, index) for index in range(4)],
-        "random": [random_play(task, index) for index in range(4)],
+        "straight": [straight(task, index) for index in CONDITIONS],
+        "random": [random_play(task, index) for index in CONDITIONS],
     }
