@@ -18,6 +18,7 @@ import pytest
 from leaderboard.__main__ import command
 
 ROOT = Path(__file__).resolve().parent.parent
+DOCKERFILE = ROOT / "leaderboard" / "Dockerfile"
 
 
 def start(*arguments: str, home: Path | None = None) -> subprocess.Popen[str]:
@@ -89,6 +90,22 @@ def test_the_server_answers_on_this_machine_only_and_prints_its_address(
 def test_a_server_without_a_store_makes_none(server: tuple[int, subprocess.Popen[str]], tmp_path: Path) -> None:
     assert get(f"http://127.0.0.1:{server[0]}/")[0] == 200
     assert not (tmp_path / "home").exists()
+
+
+def test_the_image_holds_every_module_of_ours_that_the_pages_import(streamlit: None) -> None:
+    """What the Dockerfile copies, against what a visit imports."""
+    program = (
+        "import sys, leaderboard.__main__, leaderboard.visit\n"
+        "for module in list(sys.modules.values()): print(getattr(module, '__file__', None) or '')"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    rooms = ("leaderboard", "manifests", "runner", "scoring")
+    used = [Path(line).relative_to(ROOT) for line in done.stdout.splitlines() if line.startswith(f"{ROOT}/")]
+    ours = [path.as_posix() for path in used if path.parts[0] in rooms]
+    copied = [line.split()[1:-1] for line in DOCKERFILE.read_text().splitlines() if line.startswith("COPY ")]
+    sources = tuple(name for names in copied for name in names)
+    assert len(ours) > 50
+    assert [path for path in ours if not path.startswith(sources)] == []
 
 
 def test_nothing_is_reported_home() -> None:

@@ -15,6 +15,7 @@ from sqlalchemy import URL, func
 from sqlmodel import Session, col, select
 
 from manifests.records import AttemptRecord
+from manifests.words import count
 from runner.errors import BadInput
 from runner.store import integrity, leases, ledger
 from runner.store.artifacts import AttemptFolder
@@ -26,7 +27,6 @@ from runner.store.status import Withdrawal, kind_of
 from runner.store.tables import AttemptRow, EntryRow, RunRow
 from runner.store.text import canonical, now, parse
 from runner.store.view import LedgerError
-from runner.words import count
 
 DATABASE = "assay.sqlite"  # with -wal, -shm and -journal beside it
 LOCKS = "locks"
