@@ -21,8 +21,10 @@ from images.reference.panda import PandaArm
 
 Array = np.ndarray
 
-PINCH = np.array([0.0207, 0.048, -0.118])  # m: the middle of the handle in the palm's frame, between the fingers' roots
-SPREAD = 0.0105  # m: index and middle finger on both sides of it along the handle
+PINCH = np.array([0.0207, 0.040, -0.128])  # m: the middle of the handle in the palm's frame, between the fingers' roots
+SPREAD, APART = 0.0105, 0.021  # m: index finger from there towards the ring, and middle finger from index finger
+FARTHEST = 0.0165  # m from the handle's middle outwards: no finger beyond its end
+GAP = 0.0003  # m between the index finger and the neck of a turned handle
 ROOM = 0.011  # m on each side of the handle while the hand goes down over it
 FORCE = 24.0  # N: pinch
 CLEARANCE = 0.03  # m: fingertips end 8 mm below the grasp point
@@ -38,7 +40,7 @@ BENT = {
     **{
         f"{finger}_{joint}": angle
         for finger in ("index", "middle")
-        for joint, angle in (("mcp_flexion", 0.2), ("pip_flexion", 0.5), ("dip_flexion", 0.3))
+        for joint, angle in (("mcp_flexion", -0.2), ("pip_flexion", 1.0), ("dip_flexion", 0.0))
     },
 }
 PALM = np.diag([-1.0, 1.0, -1.0])  # tool from palm
@@ -49,12 +51,12 @@ ARM_POSTURE = (0.0, -0.3, 0.0, -2.2, 0.0, 2.0, 0.0)  # rad
 class Fingers:
     """Commands of the hand's joints (22,): ``now``, and what opens the pinch, touches the handle and presses it."""
 
-    def __init__(self, hand: Hand, handle_width: float, now: Array, dt: float) -> None:
+    def __init__(self, hand: Hand, handle_width: float, inner: float, now: Array, dt: float) -> None:
         self.now, self._dt = np.array(now), dt
         rest = hand.posture(BENT)
         side = handle_width / 2 + hand.radius
-        self.touching, _ = hand.reach(_tips(side), rest)
-        self.opened, _ = hand.reach(_tips(side + ROOM), rest, self.touching)
+        self.touching, _ = hand.reach(_tips(side, inner), rest)
+        self.opened, _ = hand.reach(_tips(side + ROOM, inner), rest, self.touching)
         push = np.array([0.0, FORCE, 0.0])
         self.pressing = hand.pressing({"index": push / 2, "middle": push / 2, "thumb": -push}, self.touching)
 
@@ -75,13 +77,24 @@ class Fingers:
         yield from self.to(self.pressing, PRESS_S)
 
 
-def _tips(side: float) -> dict[str, Array]:
-    """Fingertips in the palm's frame, ``side`` (m) from the handle's middle plane."""
+def _tips(side: float, inner: float) -> dict[str, Array]:
+    """Fingertips in the palm's frame, ``side`` (m) from the handle's middle plane; the index finger is ``inner`` (m)
+    from its middle towards the ring."""
+    outer = max(inner - APART, -FARTHEST)
     return {
-        "index": PINCH + np.array([SPREAD, -side, 0.0]),
-        "middle": PINCH + np.array([-SPREAD, -side, 0.0]),
-        "thumb": PINCH + np.array([0.0, side, 0.0]),
+        "index": PINCH + np.array([inner, -side, 0.0]),
+        "middle": PINCH + np.array([outer, -side, 0.0]),
+        "thumb": PINCH + np.array([(inner + outer) / 2, side, 0.0]),
     }
+
+
+def _inner(side: float, radius: float, neck: float, yaw: float) -> float:
+    """How far towards the ring (m) the index finger may be on a handle that is turned by ``yaw`` (rad) about its
+    middle, where its neck, ``neck`` m wide, begins."""
+    if abs(yaw) < 1e-6:
+        return SPREAD
+    room = side * np.cos(yaw) - radius - neck / 2 - GAP
+    return float(np.clip(room / abs(np.sin(yaw)), -0.002, SPREAD))
 
 
 class HandOnArm(Arm):
@@ -192,4 +205,7 @@ def _fingers(description: Description, now: Array) -> Fingers:
     own = description.controls[-len(now) :]
     low, high = np.array([control.low for control in own]), np.array([control.high for control in own])
     hand = Hand(parameters["robot"]["hand"], low, high)
-    return Fingers(hand, parameters["handle"][1], now, 1 / description.control_hz)
+    width, side = parameters["handle"][1], parameters["handle"][1] / 2 + hand.radius
+    yaws = np.radians(parameters["handle_yaws"])
+    inner = min(_inner(side, hand.radius, parameters["neck_width"], float(yaw)) for yaw in yaws)
+    return Fingers(hand, width, inner, now, 1 / description.control_hz)
