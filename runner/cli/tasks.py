@@ -13,7 +13,12 @@ READABLE = 40  # columns of a title that the others make room for
 
 
 @click.group("tasks", invoke_without_command=True)
-@click.option("--subset", default="full", show_default=True, help="Those of a subset.")
+@click.option(
+    "--subset",
+    default="full",
+    show_default=True,
+    help="Those of a subset: full has all of Embodied Playground, kidgym all of KidGym.",
+)
 @click.option("--tasks", "patterns", help="Comma-separated ids or globs.")
 @click.option("--json", "as_json", is_flag=True, help="JSON instead of a table.")
 @click.pass_context
