@@ -99,7 +99,7 @@ def _lines(found: dict[str, Any]) -> list[str]:
         f"  suite {found['suite']}, family {found['family']}, embodiment {found['embodiment']}, "
         f"native level {found['native_level'] or 'none'}",
         f"  subsets: {', '.join(found['subsets'])}",
-        f"  budgets: {budget['actions']:,} actions, {budget['simulated_s']:g} s simulated, "
+        f"  budgets: {count(budget['actions'], 'action')}, {budget['simulated_s']:g} s simulated, "
         f"{budget['wall_s']:g} s wall; for a model {budget['tokens']:,} tokens and {budget['images']} images",
         f"  rates: physics {found['physics_hz']} Hz, control {found['control_hz']} Hz",
         f"  conditions: {conditions['count']} ({conditions['mode']} mode). {conditions['text']}",
