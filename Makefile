@@ -104,9 +104,11 @@ bench: $(BENCH) ## measure speed and size, each beside a raw baseline of the sam
 certify: $(STAMP) ## play the certificates of all families again and compare digests (TASKS=A007,panda/H0*, JOBS=2)
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m images.mujoco.workshop.certify $${TASKS:+--tasks "$$TASKS"} $${JOBS:+--jobs "$$JOBS"}
 
-atlas: $(STAMP) ## measure launcher scenes that changed, and write docs/launcher-atlas.md and docs/launcher.png
+atlas: $(STAMP) ## measure tasks that changed, and write the atlases and contact sheets of the launcher and the Hanoi boards
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m images.mujoco.launcher.workshop.measure $${TASKS:+--tasks "$$TASKS"} $${JOBS:+--jobs "$$JOBS"}
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m images.mujoco.hanoi.workshop.measure $${TASKS:+--tasks "$$TASKS"} $${JOBS:+--jobs "$$JOBS"}
 	@$(BIN)/python -m images.mujoco.launcher.workshop.atlas --picture
+	@$(BIN)/python -m images.mujoco.hanoi.workshop.atlas --picture
 
 lint: $(STAMP) ## ruff (lint, format) and mypy
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy

@@ -22,9 +22,9 @@ _MATERIALS = {
     "ring_5": (".55 .2 .55 1", 0.3, 0.4),
 }
 VIEWS = {
-    "front": View((1.35, -0.55, 0.62), (0.5, 0.0, 0.08), 42.0, "board and robot from the far right"),
-    "top": View((0.52, 0.0, 1.05), (0.5, 0.0, 0.0), 44.0, "the board from above"),
-    "side": View((0.5, -1.15, 0.42), (0.5, 0.0, 0.1), 42.0, "the board from the robot's right, along the line of pegs"),
+    "front": View((1.3, -0.55, 0.62), (0.48, 0.0, 0.1), 32.0, "board and robot from the far right"),
+    "top": View((0.52, 0.0, 1.05), (0.5, 0.0, 0.0), 36.0, "the board from above"),
+    "side": View((0.5, -1.15, 0.42), (0.48, 0.0, 0.1), 32.0, "the board from the robot's right, along the line of pegs"),
     "wide": View((1.5, 1.0, 1.0), (0.3, 0.0, 0.25), 50.0, "robot and board from the far left"),
 }
 WRIST = "wrist"
