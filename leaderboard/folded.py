@@ -42,7 +42,7 @@ class Folded:
             return None
         return found
 
-    def _take(self, sequence: int, kind: str, time: datetime, text: str, said: dict[str, Any]) -> None:
+    def _take(self, sequence: int, kind: str, time: str | datetime, text: str, said: dict[str, Any]) -> None:
         if kind in ("run", "received"):
             return
         if kind == "withdrawn":
@@ -66,7 +66,7 @@ class Folded:
         self.rows[attempt] = dict.fromkeys(FIELDS) | values | {"id": attempt, "run_id": self.run}
 
     def _change(
-        self, row: dict[str, Any], sequence: int, kind: str, time: datetime, text: str, said: dict[str, Any]
+        self, row: dict[str, Any], sequence: int, kind: str, time: str | datetime, text: str, said: dict[str, Any]
     ) -> None:
         if kind == "began":
             row |= {"state": "began", "began_at": time}
