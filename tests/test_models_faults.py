@@ -77,6 +77,44 @@ def test_an_answer_that_its_provider_broke_off_is_the_providers_fault(
     assert found.cause == cause
 
 
+def nested(depth: int) -> Any:
+    return [nested(depth - 1)] if depth else 1
+
+
+def event(value: Any) -> bytes:
+    return b"data: " + json.dumps(value).encode() + b"\n\ndata: [DONE]\n\n"
+
+
+STREAM = {"Content-Type": "text/event-stream"}
+NO_ANSWERS = {
+    "nested deeply": Answer({**completion([{"index": 0, "message": {"content": "hi"}}]), "extra": nested(900)}),
+    "content is a number": Answer(completion([{"index": 0, "message": {"content": 5}}])),
+    "content is an object": Answer(completion([{"index": 0, "message": {"content": {"text": "hi"}}}])),
+    "calls are a flag": Answer(completion([{"index": 0, "message": {"content": "hi", "tool_calls": True}}])),
+    "streamed choices are a number": Answer(event({"choices": 5}), headers=STREAM),
+    "streamed calls are a flag": Answer(
+        event({"choices": [{"index": 0, "delta": {"tool_calls": True}, "finish_reason": "stop"}]}), headers=STREAM
+    ),
+    "streamed content is a number": Answer(
+        event({"choices": [{"index": 0, "delta": {"content": 5}, "finish_reason": "stop"}]}), headers=STREAM
+    ),
+    "an empty stream": Answer(b"data: [DONE]\n\n", headers=STREAM),
+}
+
+
+@pytest.mark.parametrize("name", NO_ANSWERS)
+def test_what_is_no_answer_is_malformed_and_never_the_models_own_end(name: str) -> None:
+    with ModelServer([NO_ANSWERS[name]]) as server:
+        found = fault(client(server, stream="stream" in name))
+    assert found.cause == "malformed_reply", found.text
+    assert rule(load(), found.cause, "pass2", None).outcome != "failure"
+
+
+def test_a_name_of_a_model_is_kept_in_a_length_that_a_record_takes() -> None:
+    with ModelServer([Answer(completion([{"index": 0, "message": {"content": "hi"}}], model="m" * 100_000))]) as server:
+        assert len(ask(client(server)).model or "") == 200
+
+
 @pytest.mark.parametrize("count", [10**400, 10**12, -1])
 def test_a_count_of_tokens_that_is_none_is_estimated_and_marked(count: Any) -> None:
     usage = {"prompt_tokens": count, "completion_tokens": 30, "total_tokens": 150}
@@ -216,8 +254,15 @@ def test_a_tool_call_that_cannot_be_made_has_its_cause(name: str, arguments: str
 
 
 def test_tool_arguments_are_storable() -> None:
-    found = tool_arguments(ToolCall("1", "step", '{"action": "\\ud800\\u0000", "x": NaN}'), TOOLS)
-    assert found == {"action": "\\ud800\\x00", "x": "NaN"}
+    found = tool_arguments(ToolCall("1", "step", '{"action": "\\ud800\\u0000", "x": 1}'), TOOLS)
+    assert found == {"action": "\\ud800\\x00", "x": 1}
+
+
+@pytest.mark.parametrize("arguments", ['{"action": NaN}', '{"action": 1, "action": 2}', "[1]", '{"action": '])
+def test_tool_arguments_that_are_no_json_object_are_invalid(arguments: str) -> None:
+    with pytest.raises(ModelFault) as caught:
+        tool_arguments(ToolCall("1", "step", arguments), TOOLS)
+    assert caught.value.cause == "invalid_tool_arguments"
 
 
 def test_every_cause_of_a_call_is_in_the_table_and_a_model_cannot_void_its_own_attempt() -> None:

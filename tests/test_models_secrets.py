@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from model_server import Answer, ModelServer, Request, say
+from model_server import Answer, ModelServer, Request, completion, say
 from model_server import fault as error
 from model_session import ask, client, fault, opened, policy
 
@@ -61,6 +61,15 @@ def test_a_key_that_a_server_echoes_is_not_in_the_reply(stream: bool) -> None:
         assert server.calls[0].headers["authorization"] == f"Bearer {KEY}"
     assert clean(everything([reply.text, reply.raw, reply.message, reply.tool_calls]))
     assert MASK in reply.text
+
+
+@pytest.mark.usefixtures("keyed")
+def test_a_key_in_signed_thinking_is_not_sent_back_or_kept() -> None:
+    blocks = [{"type": "thinking", "thinking": f"the key is {KEY}", "signature": OTHER}]
+    message = {"role": "assistant", "content": "hello", "thinking_blocks": blocks}
+    with ModelServer([Answer(completion([{"index": 0, "message": message, "finish_reason": "stop"}]))]) as server:
+        reply = ask(client(server))
+    assert clean(everything([reply.text, reply.raw, reply.message]))
 
 
 @pytest.mark.usefixtures("keyed")

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from images.client.wire import PROTOCOL
+from manifests.load import load
 from manifests.records import Level
 from runner.agents.base import AgentInfo, AttemptContext
 from runner.agents.choice import NEEDS_EYES, ChoiceAgent
@@ -69,7 +70,7 @@ def model_agent(
         name=name,
         kind="model",
         version=version("assay"),
-        digest=digest([PROTOCOL, vars(manner), rules.model_dump(), files_digest(*_paths())]),
+        digest=digest([PROTOCOL, vars(manner), _policies(rules), files_digest(*_paths())]),
         level=_level(request),
         pictures=True,  # inputs at L0 comprise pictures; a program can read them where the model cannot
         model=request.model,
@@ -89,7 +90,7 @@ def choice_agent(request: AgentRequest, model: Model, rules: Policy | None = Non
         name="choice",
         kind="model",
         version=version("assay"),
-        digest=digest([PROTOCOL, setting, rules.model_dump(), files_digest(*_paths())]),
+        digest=digest([PROTOCOL, setting, _policies(rules), files_digest(*_paths())]),
         level=_level(request),
         sandbox=None,
         pictures=True,
@@ -134,6 +135,11 @@ def _level(request: AgentRequest) -> Level:
     if level not in ("L0", "L1", "L2", "L3"):
         raise BadInput(f"level {level!r} is not one of L0, L1, L2, L3")
     return cast(Level, level)
+
+
+def _policies(rules: Policy) -> list[Any]:
+    """The agent's own policy, and that of the calls to its model."""
+    return [rules.model_dump(), load().model_calls.model_dump(mode="json")]
 
 
 def _paths() -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from types import NoneType
 from typing import Any
 
 from runner.models.base import Finish, Message, Tokens, ToolCall
@@ -29,6 +30,10 @@ FINISHES: Mapping[str, Finish] = {
     "safety": "content_filter",
     "refusal": "refusal",
 }
+
+
+DEEPEST = 100  # levels of nesting in an answer
+LONGEST_NAME = 200  # characters of a model's name
 
 
 @dataclass(frozen=True)
@@ -61,12 +66,17 @@ def body_of(result: Result) -> Any:
 
 def read(result: Result, body: Any, redactor: Redactor) -> Answer:
     """``body`` is that of :func:`body_of`. Every text of the answer is storable and without secrets."""
+    if _too_deep(body) or _too_deep(result.shown):
+        return Answer("malformed_reply", f"the answer is nested more than {DEEPEST} deep")
     ours = isinstance(body, dict) and "choices" in body
     found = body if ours else result.shown
     raw = redactor.json(body if isinstance(body, dict) else found or {})
     if not isinstance(found, dict):
         text = "the answer is not JSON" if body is None else f"the answer is no completion{_keys(raw)}"
-        return Answer("malformed_reply", text, raw=raw)
+        usage = _usage(result, body, raw)
+        return Answer("malformed_reply", text, usage=usage, tokens=tokens_of(usage), raw=raw)
+    if body is None and not _said(result, body):
+        return Answer("malformed_reply", "the answer is a stream without an event", raw=raw)
     found = raw if ours else redactor.json(found)
     usage = _usage(result, body, found)
     model = redactor.json(_model(_said(result, body)))
@@ -82,10 +92,14 @@ def read(result: Result, body: Any, redactor: Redactor) -> Answer:
         return Answer("null_message", "the answer's choice has no message", **facts)
     if not isinstance(message, dict):
         return Answer("malformed_reply", f"the answer's message is {_kind(message)}, not an object", **facts)
-    return _judged(choice, message, facts, result.shown)
+    for name, kinds in (("content", (str, list)), ("tool_calls", (list,))):
+        if not isinstance(message.get(name), (*kinds, NoneType)):
+            text = f"the answer's {name} is {_kind(message[name])}, not {' or '.join(kind.__name__ for kind in kinds)}"
+            return Answer("malformed_reply", text, **facts)
+    return _judged(choice, message, facts, redactor.json(_thinking(result.shown)))
 
 
-def _judged(choice: dict[str, Any], message: dict[str, Any], facts: dict[str, Any], shown: Any) -> Answer:
+def _judged(choice: dict[str, Any], message: dict[str, Any], facts: dict[str, Any], thinking: Any) -> Answer:
     content, calls = _content(message), _calls(message)
     finish = FINISHES.get(str(choice.get("finish_reason") or "stop").lower(), "stop")
     refusal = message.get("refusal")
@@ -100,11 +114,11 @@ def _judged(choice: dict[str, Any], message: dict[str, Any], facts: dict[str, An
         cause, text = "length_stop", "the answer reached the limit of output tokens"
     elif not content.strip() and not calls:
         cause, text = "empty_reply", "the model answered with neither text nor a tool call"
-    sent_back = _sent_back(content, calls, shown)
+    sent_back = _sent_back(content, calls, thinking)
     return Answer(cause, text, content=content, calls=calls, finish=finish, message=sent_back, **facts)
 
 
-def _sent_back(content: str, calls: tuple[ToolCall, ...], shown: Any) -> Message:
+def _sent_back(content: str, calls: tuple[ToolCall, ...], thinking: Any) -> Message:
     """The assistant message to append. Signed thinking goes back with it where the provider asks for that."""
     message: Message = {"role": "assistant", "content": content}
     if calls:
@@ -112,11 +126,15 @@ def _sent_back(content: str, calls: tuple[ToolCall, ...], shown: Any) -> Message
             {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
             for call in calls
         ]
-    try:
-        thinking = shown["choices"][0]["message"].get("thinking_blocks")
-    except (TypeError, KeyError, IndexError, AttributeError):
-        thinking = None
     return {**message, "thinking_blocks": thinking} if thinking else message
+
+
+def _thinking(shown: Any) -> Any:
+    """The model's signed thinking, as litellm reads it."""
+    try:
+        return shown["choices"][0]["message"].get("thinking_blocks")
+    except (TypeError, KeyError, IndexError, AttributeError):
+        return None
 
 
 def _content(message: Mapping[str, Any]) -> str:
@@ -163,8 +181,23 @@ def _model(said: Iterable[Mapping[str, Any]]) -> str | None:
     for part in said:
         for value in (part.get("model"), part.get("modelVersion")):
             if isinstance(value, str) and value:
-                return value
+                return value[:LONGEST_NAME]
     return None
+
+
+def _too_deep(value: Any) -> bool:
+    """Whether lists and objects are nested beyond :data:`DEEPEST`; found level by level, since recursion would end."""
+    level = [value]
+    for _ in range(DEEPEST):
+        level = [
+            item
+            for part in level
+            if isinstance(part, dict | list)
+            for item in (part.values() if isinstance(part, dict) else part)
+        ]
+        if not level:
+            return False
+    return any(isinstance(part, dict | list) for part in level)
 
 
 def _keys(raw: Mapping[str, Any]) -> str:

@@ -175,8 +175,7 @@ class Client:
         body = body_of(result)
         fault = fault_of(result, body, link.policy, link.redactor)
         if fault is None:
-            answer = read(result, body, link.redactor)
-            return _Answered(answer, *self._count(answer, call, admission), latency_s)
+            return self._answered(result, body, call, admission, latency_s)
         call.faults.append(fault.text)
         if result.exchange.broken is not None and _may_have_run(result):
             self._count_lost(call, admission)
@@ -185,6 +184,16 @@ class Client:
         if fault.retry:
             raise _Transport(fault)
         raise _final(fault, call)
+
+    def _answered(self, result: Result, body: Any, call: _Call, admission: Admission, latency_s: float) -> _Answered:
+        """What our own reading of an answer fails at is no fault of the model's. Raises ModelFault."""
+        try:
+            answer = read(result, body, self._link.redactor)
+            return _Answered(answer, *self._count(answer, call, admission), latency_s)
+        except Exception as error:
+            self._count_lost(call, admission)
+            kind = type(error).__name__
+            raise ModelFault("adapter_fault", f"the answer could not be read ({kind})", {"kind": kind}) from None
 
     def _admitted(self, call: _Call) -> Admission:
         reserve = call.tokens + self._link.policy.estimate.tokens_per_answer

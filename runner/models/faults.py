@@ -84,9 +84,10 @@ def _failure(body: Any) -> Any:
 
 def _cut_short(headers: Mapping[str, str], body: Any) -> bool:
     """Whether a stream was closed before any choice had its end."""
-    if "event-stream" not in headers.get("content-type", "") or not isinstance(body, dict) or not body["choices"]:
+    choices = body.get("choices") if isinstance(body, dict) else None
+    if "event-stream" not in headers.get("content-type", "") or not isinstance(choices, list) or not choices:
         return False
-    return all(choice["finish_reason"] is None for choice in body["choices"])
+    return all(choice["finish_reason"] is None for choice in choices)
 
 
 def _row(status: int, said: str, policy: ModelCalls) -> tuple[str, bool]:

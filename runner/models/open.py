@@ -25,8 +25,8 @@ QUESTION = "Answer with the word OK."
 CHECK_TOKENS = 64  # output limit of the check; without it where reasoning comes first
 CHECK_S = 120.0
 CHECK_TRIES = 3  # a mistyped address should not take minutes to be named
-ADDRESS_NAMES = ("{}_API_BASE", "{}_BASE_URL")
-ADDRESS_ENDS = ("_BASE", "_URL", "_ENDPOINT")  # of variables that are no keys
+ADDRESS_ENDS = ("_BASE", "_URL", "_ENDPOINT", "_HOST")  # of variables that are no keys
+ADDRESS_STARTS = {"bedrock": "AWS_BEDROCK"}  # of the variables of a provider; else the first word of its name
 
 
 # Names of a request that have an option of their own, or would take a secret into the settings of the run.
@@ -156,9 +156,10 @@ class OpenedModel:
         """Raises BadInput for a declared parameter that the model does not take: it would be left out or refused."""
         taken = self._library.takes(self.name)
         _, provider = self._library.provider(self.name)
-        for name in ADDRESS_NAMES:
-            variable = name.format(provider.upper())
-            if self.sampling.base_url is None and os.environ.get(variable):
+        start = ADDRESS_STARTS.get(provider, provider.split("_")[0].upper())
+        for variable in sorted(os.environ):
+            address = variable.startswith(start) and variable.endswith(ADDRESS_ENDS)
+            if address and os.environ[variable] and self.sampling.base_url is None:
                 raise BadInput(
                     f"{variable} is set, and a run must record where its model is: give the address with BASE_URL= "
                     f"(--base-url), or unset {variable}"

@@ -24,14 +24,18 @@ def assembled(body: bytes) -> dict[str, Any] | None:
         for name in ("usage", "error"):
             if event.get(name) is not None:
                 completion[name] = event[name]
-        for choice in event.get("choices") or ():
+        found = event.get("choices") or []
+        if not isinstance(found, list):
+            return {**completion, "choices": found}  # as it would have come whole
+        for choice in found:
             if isinstance(choice, Mapping):
                 _add(choices, choice)
     for index in sorted(choices):
         choice = choices[index]
         calls = choice["message"].pop("tool_calls", {})
         if calls:
-            choice["message"]["tool_calls"] = [calls[number] for number in sorted(calls)]
+            whole = [calls[number] for number in sorted(calls)] if isinstance(calls, dict) else calls
+            choice["message"]["tool_calls"] = whole
         completion["choices"].append(choice)
     return completion if known else None
 
@@ -71,12 +75,18 @@ def _add(choices: dict[int, dict[str, Any]], part: Mapping[str, Any]) -> None:
         return
     message = choice["message"]
     for name in ("content", "refusal", "reasoning_content"):
-        if isinstance(delta.get(name), str):
-            message[name] = (message.get(name) or "") + delta[name]
-    calls = message.setdefault("tool_calls", {})
-    for number, call in enumerate(delta.get("tool_calls") or ()):
-        if isinstance(call, Mapping):
-            _add_call(calls, number, call)
+        part_of, before = delta.get(name), message.get(name)
+        if isinstance(part_of, str) and isinstance(before, str | None):
+            message[name] = (before or "") + part_of
+        elif part_of is not None and name == "content":
+            message[name] = part_of  # what is no text is judged as it came
+    calls, more = message.setdefault("tool_calls", {}), delta.get("tool_calls") or []
+    if not isinstance(more, list):
+        message["tool_calls"] = more
+    elif isinstance(calls, dict):
+        for number, call in enumerate(more):
+            if isinstance(call, Mapping):
+                _add_call(calls, number, call)
 
 
 def _add_call(calls: dict[int, dict[str, Any]], number: int, part: Mapping[str, Any]) -> None:

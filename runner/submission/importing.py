@@ -10,6 +10,7 @@ import hashlib
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -63,8 +64,9 @@ def _import(store: Store, archive: Archive, limits: Limits, verified: Verified, 
     said = verified.statement.predicate
     chosen = name or said.run.name
     check_name(chosen)
-    lock = store.lock(chosen)
-    try:
+    with ExitStack() as locks:
+        for locked in sorted({said.run.id, chosen}):  # the copy's folder has the one name, the run the other
+            locks.callback(store.lock(locked).release)
         _refuse_duplicate(store, said.run.id, chosen, said.submitter.key)
         final, staged = store.home / chosen, store.home / f".{said.run.id}.import"
         _clear(final, staged)
@@ -79,8 +81,6 @@ def _import(store: Store, archive: Archive, limits: Limits, verified: Verified, 
             raise AssayError(f"import: {staged} cannot be written ({error.strerror}); free some space") from None
         finally:
             shutil.rmtree(staged, ignore_errors=True)
-    finally:
-        lock.release()
     run = store.find_run(said.run.id)
     assert run is not None
     return run

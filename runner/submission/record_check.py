@@ -25,7 +25,7 @@ def check_record(
     limits: Limits, report: Report, path: str,
 ) -> None:  # fmt: skip
     """Every way in which a record contradicts what else is known of its attempt."""
-    _identity(row, record, report, path)
+    _identity(row, record, limits.wall_slack_s, report, path)
     _agent(record, settings, report, path)
     if planned is not None:
         _group(record, settings, planned, report, path)
@@ -35,7 +35,7 @@ def check_record(
     _artifact_names(record, report, path)
 
 
-def _identity(row: AttemptRow, record: AttemptRecord, report: Report, path: str) -> None:
+def _identity(row: AttemptRow, record: AttemptRecord, slack_s: float, report: Report, path: str) -> None:
     found = record.model_dump(
         include={"attempt", "run", "sequence", "environment_id", "condition", "opened_at", "began_at"}
     )
@@ -49,10 +49,11 @@ def _identity(row: AttemptRow, record: AttemptRecord, report: Report, path: str)
         "began_at": row.began_at,
     }
     report.differences(path, found, entries, "the attempt's entries; submit the run again")
-    if row.closed_at is not None and record.closed_at > row.closed_at:
-        report.problem(f"{path}.closed_at", f"{stamp(record.closed_at)} is after its entry of {stamp(row.closed_at)}")
-    if record.closed_at < (record.began_at or record.opened_at):
-        report.problem(f"{path}.closed_at", f"{stamp(record.closed_at)} is before the attempt began")
+    if row.closed_at is not None and not 0 <= (row.closed_at - record.closed_at).total_seconds() <= slack_s:
+        order = "after" if record.closed_at > row.closed_at else "long before"
+        report.problem(f"{path}.closed_at", f"{stamp(record.closed_at)} is {order} its entry of {stamp(row.closed_at)}")
+    elif record.closed_at < (record.began_at or record.opened_at):
+        report.note(f"{path}.closed_at", f"{stamp(record.closed_at)} is before the attempt began: a clock was set back")
 
 
 def _agent(record: AttemptRecord, settings: RunSettings, report: Report, path: str) -> None:
