@@ -24,7 +24,7 @@ _MATERIALS = {
 VIEWS = {
     "front": View((1.3, -0.55, 0.62), (0.48, 0.0, 0.1), 32.0, "board and robot from the far right"),
     "top": View((0.52, 0.0, 1.05), (0.5, 0.0, 0.0), 36.0, "the board from above"),
-    "side": View((0.5, -1.15, 0.42), (0.48, 0.0, 0.1), 32.0, "the board from the robot's right, along the line of pegs"),
+    "side": View((0.5, -1.15, 0.42), (0.48, 0.0, 0.1), 32.0, "the board from the robot's right, along its pegs"),
     "wide": View((1.5, 1.0, 1.0), (0.3, 0.0, 0.25), 50.0, "robot and board from the far left"),
 }
 WRIST = "wrist"

@@ -110,7 +110,7 @@ class Mover:
 
     def _insert(self, ring: int, peg: int) -> Program:
         """Lower the ring onto its seat and let go; where it sticks on the tip, raise it and try beside. A ring that
-        comes from high above goes to the tip first: at that speed it would strike it."""
+        comes from high above goes to the tip first: at that speed it would strike it. Raises Lost."""
         tool, table = self.tool, self.table
         yield SENSE
         spare = table.centre(ring)[2] - table.height / 2 - ABOVE - table.tips[peg]
@@ -131,6 +131,8 @@ class Mover:
             self.retries += 1
             yield from self._along(start - table.centre(ring)[2])
             yield from self._centre(ring, peg, offset)
+        else:
+            raise Lost(f"ring {ring + 1} does not go down on peg {peg}")
         yield from tool.open()
         yield from self._shift(up(0.04), 0.4)
         yield SENSE
