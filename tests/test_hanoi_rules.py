@@ -38,6 +38,7 @@ def test_the_referee_agrees_with_an_independent_oracle_on_random_histories() -> 
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 def test_the_referee_agrees_with_an_independent_oracle_on_ten_thousand_histories() -> None:
     verdicts = _fuzz(range(400, 10_400))
     assert min(verdicts.values()) > 50
