@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
@@ -50,13 +50,14 @@ class Board:
         does not stand any more is looked at again; without, as many as a visitor can wait for, the oldest look
         first."""
         with self._lock:
-            stamp = _stamp(store)
+            stamp, fresh = _stamp(store), set[str]()
             if stamp is None or stamp != self._stamp:
-                self._update(store, stamp or "", say, jobs)
+                fresh = self._update(store, stamp or "", say, jobs)
                 self._stamp = stamp
             began = time.monotonic()
             if whole or began >= self._turn:
-                due = [key for key, item in self._found.items() if not item.good(stamp or "", AGE_S)]
+                known = {key: item for key, item in self._found.items() if key not in fresh}
+                due = [key for key, item in known.items() if not item.good(stamp or "", AGE_S)]
                 due.sort(key=lambda key: self._found[key].looked)
                 self._look(store, due, stamp or "", say if whole else _silent, jobs, math.inf if whole else TURN_S)
                 self._turn = began + (time.monotonic() - began) / SHARE
@@ -80,28 +81,29 @@ class Board:
         """When a run was last looked at, in seconds since 1970."""
         return self._found[run_id].looked
 
-    def _update(self, store: Store, stamp: str, say: Say, jobs: int) -> None:
-        """Take in what has come, grown or gone."""
+    def _update(self, store: Store, stamp: str, say: Say, jobs: int) -> set[str]:
+        """Take in what has come, grown or gone. Returns the runs that were scored, and so looked at."""
         heads, before = _heads(store), self._found
         known = before or summaries.load(self.place, store, heads)
         due = [key for key, head in heads.items() if key not in known or known[key].head != head]
         runs = list(summaries.named(store, due).values())
-        now = time.time()
         fresh = {
-            run.id: Summary(heads[run.id], found, stamp, now) for run, found in workers.scored(store, runs, say, jobs)
+            run.id: Summary(heads[run.id], found, stamp, time.time())
+            for run, found in workers.scored(store, runs, say, jobs)
         }
         self.place = summaries.save(self.place, fresh)
         every = known | fresh
         anew = bool(fresh) or heads.keys() != before.keys()
         self._show({key: every[key] for key in heads if key in every}, anew=anew)
+        return set(fresh)
 
-    def _look(self, store: Store, keys: Iterable[str], stamp: str, say: Say, jobs: int, seconds: float) -> None:
+    def _look(self, store: Store, keys: Sequence[str], stamp: str, say: Say, jobs: int, seconds: float) -> None:
         """Look again at some runs, in this order."""
-        runs = summaries.named(store, list(keys))
+        runs = summaries.named(store, keys)
         order = [(runs[key], self._found[key].found) for key in keys if key in runs]
-        now, seen, same = time.time(), dict[str, Summary](), set[str]()
+        seen, same = dict[str, Summary](), set[str]()
         for run, found in workers.looked(store, order, say, jobs, seconds):
-            seen[run.id] = Summary(self._found[run.id].head, found, stamp, now)
+            seen[run.id] = Summary(self._found[run.id].head, found, stamp, time.time())
             if found == self._found[run.id].found:
                 same.add(run.id)
         self.place = summaries.save(self.place, seen, same)

@@ -8,7 +8,7 @@ import logging
 import os
 import sqlite3
 import time
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
@@ -96,7 +96,7 @@ def save(place: Path | None, changed: Mapping[str, Summary], same: Set[str] = fr
     return place
 
 
-def named(store: Store, keys: list[str]) -> dict[str, Run]:
+def named(store: Store, keys: Sequence[str]) -> dict[str, Run]:
     """The runs with these ids."""
     if not keys:
         return {}

@@ -40,7 +40,7 @@ def how_to_draw(run: str, record: AttemptRecord, stored: Stored) -> Safe:
         "No video of this episode is stored.",
         tag("p", "Whoever has the records draws it from the recorded states, in the folder of the run:"),
         tag("pre", code(Safe(f"assay episode {run} {record.sequence} --video rendered/"))),
-        tag("p", small(f"Cameras: {cameras} (--camera). RENDER=1 of make evaluate draws every attempt of a run.")),
+        tag("p", small(f"Cameras: {cameras} (--camera). ", Safe("RENDER=1"), " of make evaluate draws every attempt.")),
     )
 
 
