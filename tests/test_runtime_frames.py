@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from images.client.wire import StreamError, encode
+from runner.runtimes.base import Exit, StartFailed
 from runner.runtimes.frames import FRAME_LIMITS, LOG_LIMIT, LogTail, StreamChannel
+from runner.runtimes.hello import await_hello
 
 
 class PipedChannel:
@@ -140,3 +144,17 @@ def test_whatever_a_frame_does_to_its_reader_ends_the_stream_and_leaves_nobody_w
     assert piped.channel.receive(5.0)[0] == {"op": "a"}
     with pytest.raises(StreamError, match=fault.__name__):
         piped.channel.receive(5.0)
+
+
+@pytest.mark.parametrize(
+    ("log", "said"),
+    [("", "the environment ended before its hello"), ("a\nno GPU\n", "the environment ended before its hello: no GPU")],
+)
+def test_a_process_that_ends_before_its_hello_is_said_once_with_its_last_words(
+    piped: PipedChannel, log: str, said: str
+) -> None:
+    piped.end()
+    pair: Any = SimpleNamespace(environment=piped.channel, sandbox=None, exit=lambda role, timeout: Exit(3, False, log))
+    with pytest.raises(StartFailed, match=f"^{said}$") as caught:
+        await_hello(pair, 5.0)
+    assert caught.value.evidence == {"role": "environment", "exit_code": 3, "oom": False, "log": log}

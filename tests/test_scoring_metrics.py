@@ -126,6 +126,13 @@ def test_a_selection_by_tasks_has_rates_and_no_headline() -> None:
     assert result["ledger"]["outside_selection"] == 12
 
 
+def test_why_a_choice_of_tasks_is_not_ranked_is_said_in_whole_words() -> None:
+    chosen = ["marble/dual-panda/A007"]
+    selection = selection_of(load(), "smoke", profile="embedded", level="L0", members=chosen)
+    reasons = score([], selection, SINGLE, resamples=20)["not_rankable"]
+    assert reasons == ["a choice of tasks from smoke is not a ranked subset", "1 of 1 group is partial"]
+
+
 def test_a_subset_of_one_suite_has_its_suite_score_as_headline() -> None:
     selection = selection_of(load(), "ep-launch", profile="embedded", level="L0")
     ledger = [
