@@ -139,7 +139,7 @@ def test_three_clicks_lead_from_the_front_page_to_the_very_episode_that_failed(p
     page.wait_for_selector("text=Scored failures by code and clause")
     page.get_by_role("link", name="interlock.launch").first.click()
     page.wait_for_selector("text=Only those with code RULE, clause interlock.launch")
-    page.get_by_role("link", name=re.compile(r"^#\d+$")).first.click()
+    page.get_by_role("link", name=re.compile(r"^#\d+ \[\d+\]$")).first.click()
     page.wait_for_selector("text=No launch before the aiming cycle is complete.")
     assert re.search(r"\?run=half&attempt=\d+$", page.url)
 
