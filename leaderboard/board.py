@@ -127,8 +127,8 @@ def _stamp(store: Store) -> str | None:
             about = file.stat()
         except OSError:
             found.append("none")
-        else:
-            found.append(f"{about.st_mtime_ns}/{about.st_size}")
+        else:  # a reader leaves an empty log behind where there was none
+            found.append(f"{about.st_mtime_ns}/{about.st_size}" if about.st_size else "none")
     return " ".join(found)
 
 
