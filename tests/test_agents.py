@@ -162,7 +162,7 @@ def test_replies_without_code_are_answered_three_times_in_a_row_and_the_fourth_e
         (call("step", actions=[[1.0]]), "invalid_tool_arguments", "shape (1, 1); it must be (n, 2)"),
         (call("step", actions=[[1.0, 0.0]], repeat=10**9), "invalid_tool_arguments", "repeat"),
         (call("step", actions="fast"), "invalid_tool_arguments", "not lists of numbers"),
-        ((ToolCall("c", "step", '{"actions": [[NaN, 0]]}'),), "invalid_tool_arguments", "= nan outside"),
+        ((ToolCall("c", "step", '{"actions": [[NaN, 0]]}'),), "invalid_tool_arguments", "NaN is no JSON number"),
         (call("observe", pictures="side"), "invalid_tool_arguments", "not a list"),
         (call("observe", fields=["x" * 200_000]), "invalid_tool_arguments", "the limit is"),
         (
