@@ -73,6 +73,8 @@ def test_a_name_that_no_run_can_have_is_refused_before_anything_is_made(
         (["--model", "noop", "--subset", "full", "--tasks", "x*["], ["'x*['", "assay tasks"]),
         (["--model", "noop", "--tasks", "marble/*,,"], ["empty pattern", "comma"]),
         (["--model", "noop", "--subset", "ep-21"], ["subset 'ep-21'", "ep-20"]),
+        (["--model", "noop", "--subset", ""], ["subset ''", "leave it out for the default"]),
+        (["--model", "noop", "--profile", " "], ["profile ' '", "leave it out for the default"]),
         (["--model", "noop", "--jobs", "-1"], ["jobs -1", "1 to 1000"]),
         (["--model", "noop", "--jobs", "many"], ["jobs many: give the number of attempts", "1 to 1000"]),
         (["--model", "noop", "--jobs", "100000"], ["jobs 100000: give", "1 to 1000"]),

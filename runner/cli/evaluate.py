@@ -77,9 +77,9 @@ DOLLARS = real("US dollars above 0", math.ulp(0.0))
 def command(model: str | None, form: str, render: bool, dry_run: bool, **options: Any) -> int:
     """Evaluate an agent on a subset, or go on with a run.
 
-    The same command goes on with a run that stopped. Exit status: 0 all that can run here is scored; 1 it cannot go
-    on now, the same command does later; 2 a wrong option, nothing was started; 3 done, and the score waits for a
-    decision on an incident; 130 stopped by Ctrl-C.
+    The same command goes on with a run that stopped. Exit status: 0 every condition that can run here has its
+    attempts; 1 it cannot go on now, the same command does later; 2 a wrong option, or another process has the run:
+    nothing was started; 3 done, and the score waits for a decision on an incident; 130 stopped by Ctrl-C.
     """
     if model is None:
         _list_baselines()
@@ -155,6 +155,9 @@ def _wanted(model: str, options: dict[str, Any]) -> _Wanted:
     grants = _split(options["grants"])
     rates = Rates(options["rpm"], options["tpm"])
     manifests = load()
+    for field in ("subset", "board", "protocol", "profile"):
+        if options[field] is not None and not options[field].strip():
+            raise BadInput(f"{field} {options[field]!r}: give a name, or leave it out for the default")
     complete(options, manifests)
     manifests = with_seeds(options, manifests)
     agent = make_agent(
@@ -319,7 +322,7 @@ def _finish(evaluation: Evaluation, run: Run, form: str, error: AssayError | Non
         raise error
     if result["ledger"]["unknown_causes"]:
         return 1
-    if evaluation.halt.signalled:
+    if evaluation.halt.signalled and not result["complete"]:
         echo("stopped: the same command goes on", err=True)
         return INTERRUPTED
     return UNDECIDED if result["total"]["candidate"] else 0
