@@ -49,9 +49,10 @@ def test_a_run_in_containers_that_is_killed_twice_goes_on_and_leaves_nothing(tmp
             killed |= began
         assert leftovers()
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
-        assert done.returncode == 0, done.stderr
         found = attempts(store)
-        assert {row.id for row in found if row.cause == "interrupted"} <= killed
+        interrupted = {row.id for row in found if row.cause == "interrupted"}
+        assert interrupted <= killed
+        assert done.returncode == (3 if interrupted else 0), done.stderr  # 3: they wait for a decision
         assert all(row.state == "closed" for row in found)
         assert len({row.sequence for row in found}) == len(found)
         assert sorted(row.condition for row in found) == [0, 1, 2, 3]  # nothing was drawn again

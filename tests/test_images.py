@@ -191,6 +191,7 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         (root / "images/client/__pycache__").mkdir()
         (root / "images/client/__pycache__/sdk.cpython-311.pyc").write_bytes(b"x")
         (root / "images/client/.sdk.py.swp").write_bytes(b"x")
+        (ROOT / ".cache").mkdir(exist_ok=True)  # wheels that were fetched before, if any were
         (root / ".cache").symlink_to(ROOT / ".cache")
         yield root
     finally:

@@ -104,13 +104,13 @@ def test_a_store_of_another_schema_is_named_and_not_migrated(tmp_path: Path, ver
         assert raw.execute("SELECT version_num FROM alembic_version").fetchone() == (version,)
 
 
-def test_a_store_that_another_process_holds_is_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_somebody_holds_is_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("runner.store.database.READER_TIMEOUT_S", 0.05)
     Store(tmp_path).close()
     holder = sqlite3.connect(tmp_path / "assay.sqlite", isolation_level=None)
     holder.execute("PRAGMA locking_mode = EXCLUSIVE")
     holder.execute("BEGIN EXCLUSIVE")
-    with pytest.raises(StoreLocked, match="another process holds it"):
+    with pytest.raises(StoreLocked, match="another thread of this process holds it"):
         Store(tmp_path, read_only=True)
     holder.execute("ROLLBACK")
     holder.close()

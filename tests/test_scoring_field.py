@@ -51,7 +51,7 @@ def test_field_01_a_task_with_four_infrastructure_faults_beside_one_with_four_su
         assert result["headline"][key]["percent"] is None
         assert result["headline"][key]["interval"] is None
     assert not result["complete"]
-    assert result["not_rankable"] == ["1 of 2 groups are partial"]
+    assert result["not_rankable"] == ["1 of 2 groups is partial"]
 
 
 def test_field_01_counts_faults_as_nothing_else_under_the_single_protocol() -> None:
@@ -109,7 +109,7 @@ def test_field_05_an_unknown_cause_is_invalid_visible_and_counted() -> None:
     assert result["attempts"][3]["status"] == "invalid"
     assert result["attempts"][3]["reason"] == "invalid: no table has cause 'KeyError in adapter' with code 'QUIT'"
     assert _bounds(result["headline"]["pass_at_2"]) == (None, 0.75, 1.0)
-    assert "1 attempts have a cause or code that no table has" in result["not_rankable"]
+    assert "1 attempt ended with a cause or code that no table has" in result["not_rankable"]
     assert not next_due([ledger[3]], PASS2).due
 
 
