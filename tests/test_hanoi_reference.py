@@ -13,10 +13,11 @@ from images.client import connect
 from images.client.results import Terminal
 from images.mujoco.hanoi.environment import Hanoi
 from images.mujoco.hanoi.reference import strategy
-from images.mujoco.hanoi.reference.agent import Player, Unequipped
+from images.mujoco.hanoi.reference.agent import Player
 from images.mujoco.hanoi.workshop.episode import Episode, start
 from images.reference import solve
 from images.reference.motion import Program
+from images.reference.session import Unequipped
 
 ROOT = Path(__file__).parent.parent
 OUTSIDE = ("images.client", "images.reference", "images.mujoco.hanoi.reference")

@@ -11,9 +11,9 @@ from gateway_harness import Process
 
 from images.client import connect
 from images.client.results import Terminal
-from images.mujoco.launcher.reference.agent import Unequipped
 from images.mujoco.launcher.workshop.episode import Episode, start
 from images.reference import NoReference, solve
+from images.reference.session import Unequipped
 
 ROOT = Path(__file__).parent.parent
 OUTSIDE = ("images.client", "images.reference", "images.mujoco.launcher.reference")

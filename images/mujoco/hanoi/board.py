@@ -6,15 +6,14 @@ largest to the smallest. Keys that a file leaves out have the values of the stan
 
 from __future__ import annotations
 
-import json
 import math
 from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from images.client.strict import no_constant, unique
+from images.mujoco import authored
 from images.mujoco.hanoi import geometry as g
 
 BOARDS = Path(__file__).parent / "boards"
@@ -120,15 +119,7 @@ class Board(Strict):
 
 def parse(text: str, source: str) -> Board:
     """The board in JSON ``text``. Raises BoardError naming ``source``, the path of the key and the value."""
-    try:
-        return Board.model_validate(json.loads(text, parse_constant=no_constant, object_pairs_hook=unique))
-    except ValidationError as error:
-        first = error.errors()[0]
-        path = ".".join(str(part) for part in first["loc"])
-        value = "" if first["type"] == "missing" or not path else f" (value {first['input']!r:.80})"
-        raise BoardError(f"{source}: {path + ': ' if path else ''}{first['msg']}{value}") from None
-    except ValueError as error:
-        raise BoardError(f"{source}: not JSON: {error}") from None
+    return authored.parse(Board, text, source, BoardError)
 
 
 def load(case: str) -> Board:

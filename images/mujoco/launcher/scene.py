@@ -6,14 +6,13 @@ stands (its lowest point below its centre), ``yaw`` turns it about the vertical.
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
-from images.client.strict import no_constant, unique
+from images.mujoco import authored
 from images.mujoco.launcher import geometry
 from images.mujoco.launcher.kinds import (
     FREE,
@@ -173,15 +172,7 @@ def _check_element(where: str, element: Any) -> None:
 
 def parse(text: str, source: str) -> Scene:
     """The scene in JSON ``text``. Raises SceneError naming ``source``, the path of the key and the value."""
-    try:
-        return Scene.model_validate(json.loads(text, parse_constant=no_constant, object_pairs_hook=unique))
-    except ValidationError as error:
-        first = error.errors()[0]
-        path = ".".join(str(part) for part in first["loc"])
-        value = "" if first["type"] == "missing" or not path else f" (value {first['input']!r:.80})"
-        raise SceneError(f"{source}: {path + ': ' if path else ''}{first['msg']}{value}") from None
-    except ValueError as error:
-        raise SceneError(f"{source}: not JSON: {error}") from None
+    return authored.parse(Scene, text, source, SceneError)
 
 
 def load(case: str) -> Scene:

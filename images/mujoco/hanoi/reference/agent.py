@@ -15,7 +15,8 @@ from images.mujoco.hanoi.reference.planner import shortest
 from images.mujoco.hanoi.reference.strategy import Lost, Mover
 from images.mujoco.hanoi.reference.table import PEGS, Table
 from images.mujoco.hanoi.reference.tool import Tool
-from images.reference.motion import Crew, Program, Terminated
+from images.reference.motion import Crew, Program
+from images.reference.session import play
 
 NEEDED = ("pose/ring_1", "seated", "touched")
 WAIT_S = 2.0  # s after the last move: the arrangement must stand for a while
@@ -28,27 +29,9 @@ TOOLS = {
 """Robot to its tool, which is built from ``describe``."""
 
 
-class Unequipped(RuntimeError):
-    """The session does not grant what the reference agent needs."""
-
-
 def solve(client: Client, report: Callable[[str], None]) -> Terminal:
     """Play the episode to its end. Raises Unequipped below level L3."""
-    description = client.describe()
-    missing = [name for name in NEEDED if name not in description.fields]
-    if missing:
-        level = description.access["level"]
-        raise Unequipped(
-            f"the reference agent needs access level L3; this session has {level} and no field {missing[0]!r}"
-        )
-    try:
-        reason = Player(client, description, report).play()
-    except Terminated as ended:
-        return ended.terminal
-    except Lost as failure:
-        reason = str(failure)
-    report(f"stops: {reason}")
-    return client.finish()
+    return play(client, NEEDED, lambda description: Player(client, description, report).play(), (Lost,), report)
 
 
 def tool(description: Description) -> Tool:

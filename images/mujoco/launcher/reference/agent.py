@@ -23,8 +23,9 @@ from images.mujoco.launcher.reference.range import Range
 from images.mujoco.launcher.reference.readings import Readings
 from images.mujoco.launcher.reference.strategy import Plan, Strategy
 from images.mujoco.launcher.reference.watching import Experience, fit_flight
-from images.reference.motion import Arm, Crew, Terminated
+from images.reference.motion import Arm, Crew
 from images.reference.panda import PandaArm
+from images.reference.session import play
 
 SPEED_SHARE = 0.9  # of the rated joint speeds
 AIM_MARGIN = np.radians(
@@ -35,27 +36,9 @@ WAIT_S = 6.0  # s after the last goal: success may only be declared after an obs
 NEEDED = ("joint_positions", "azimuth", "draw", "pose/barrel")
 
 
-class Unequipped(RuntimeError):
-    """The session does not grant what the reference agent needs."""
-
-
 def solve(client: Client, report: Callable[[str], None]) -> Terminal:
     """Play the episode to its end. Raises Unequipped below level L3."""
-    description = client.describe()
-    missing = [name for name in NEEDED if name not in description.fields]
-    if missing:
-        level = description.access["level"]
-        raise Unequipped(
-            f"the reference agent needs access level L3; this session has {level} and no field {missing[0]!r}"
-        )
-    try:
-        reason = Gunner(client, description, report).play()
-    except Terminated as ended:
-        return ended.terminal
-    except (NoAim, Stuck) as failure:
-        reason = str(failure)
-    report(f"stops: {reason}")
-    return client.finish()
+    return play(client, NEEDED, lambda description: Gunner(client, description, report).play(), (NoAim, Stuck), report)
 
 
 class Gunner:
