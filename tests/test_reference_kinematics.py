@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from images.client.results import Observation, StepResult, Terminal
 from images.reference.motion import SENSE, TICK, Arm, Crew, Terminated
-from images.reference.panda import JOINT_RANGE, PandaArm, rotation_about, rotation_vector
+from images.reference.panda import JOINT_RANGE, PandaArm
+from images.reference.rotations import rotation_about, rotation_vector
 
 DOWN = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, -1.0]])
 SPEED = np.array([2.0] * 4 + [2.4] * 3)

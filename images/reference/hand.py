@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from images.reference.panda import rotation_about
+from images.reference.rotations import rotation_about
 
 Array = np.ndarray
 

@@ -13,7 +13,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from images.client.results import Event, Observation, StepResult, Terminal
-from images.reference.panda import PandaArm, rotation_about, rotation_vector
+from images.reference.panda import PandaArm
+from images.reference.rotations import rotation_about, rotation_vector
 
 Array = np.ndarray
 TICK, SENSE = "tick", "sense"

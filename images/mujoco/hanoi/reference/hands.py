@@ -8,7 +8,7 @@ pegs of any length pass beside it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from images.mujoco.hanoi.reference.tool import downward
 from images.reference.hand import Hand
 from images.reference.motion import TICK, Arm, Effector, Program, minimum_jerk
 from images.reference.panda import PandaArm
+from images.reference.rotations import quaternion_matrix
 
 Array = np.ndarray
 
@@ -106,7 +107,7 @@ class HandOnArm(Arm):
         robot = description.parameters["robot"]
         start = np.array(robot["start"])
         controls, count = description.controls, len(robot["joint_limits"])
-        place = np.array(robot["palm"]["position"]) + _flange_from_palm(robot["palm"]["quaternion"]) @ PINCH
+        place = np.array(robot["palm"]["position"]) + quaternion_matrix(robot["palm"]["quaternion"]) @ PINCH
         kinematics = PandaArm(
             np.array(robot["base"]),
             tool_offset=robot["flange"] + place[2],
@@ -187,17 +188,6 @@ def _turned(yaw: float, pitch: float, roll: float) -> Array:
     about_y = np.array([[cp, 0, sp], [0, 1, 0], [-sp, 0, cp]])
     about_x = np.array([[1, 0, 0], [0, cr, -sr], [0, sr, cr]])
     return about_z @ about_y @ about_x
-
-
-def _flange_from_palm(quaternion: Sequence[float]) -> Array:
-    w, x, y, z = quaternion
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
 
 
 def _fingers(description: Description, now: Array) -> Fingers:

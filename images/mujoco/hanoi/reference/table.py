@@ -8,6 +8,7 @@ import numpy as np
 
 from images.client.results import Description
 from images.reference.motion import Crew
+from images.reference.rotations import quaternion_matrix
 
 Array = np.ndarray
 PEGS = ("A", "B", "C")
@@ -38,14 +39,7 @@ class Table:
 
     def rotation(self, ring: int) -> Array:
         """World from ring (3, 3)."""
-        w, x, y, z = self._crew.world[f"pose/ring_{ring + 1}"][3:]
-        return np.array(
-            [
-                [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-                [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-                [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-            ]
-        )
+        return quaternion_matrix(self._crew.world[f"pose/ring_{ring + 1}"][3:])
 
     def handle(self, ring: int) -> tuple[Array, float]:
         """Middle (3,) of a ring's handle, and the azimuth (rad) of its long axis."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from images.client.results import Event
 from images.mujoco.launcher.reference.ballistics import Box
+from images.reference.rotations import quaternion_matrix
 
 Array = np.ndarray
 FRAME_BAR = 0.012  # m, width of the bars around a framed pane
@@ -131,18 +132,6 @@ class Range:
             box(frame, side, bar + height / 2, FRAME_DEPTH, bar, height),
             box(frame, -side, bar + height / 2, FRAME_DEPTH, bar, height),
         ]
-
-
-def quaternion_matrix(q: Array) -> Array:
-    """Rotation matrix (3, 3) of the unit quaternion (w, x, y, z)."""
-    w, x, y, z = q
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
 
 
 def _half_sizes(element: Mapping[str, Any]) -> tuple[Array, Array]:
