@@ -103,33 +103,6 @@ def test_boards_have_the_levels_of_the_catalog_and_the_titles_of_ep100() -> None
     assert len({board.title for board in BOARDS.values()}) == 40
 
 
-def test_the_workload_of_a_type_separates_easy_from_hard() -> None:
-    """Twice the depth index plus 1 for a physical theme plus 2 or 3 for a hand. Of every Tower type every Easy task has
-    at most the score of every Hard one, and where a type has an odd number of tasks the median lies in the half whose
-    neighbouring score is closer."""
-    extra = {"panda": 0, "fr3-sharpa": 2, "floating-sharpa": 3}
-    scores: dict[tuple[str, str], list[int]] = {}
-    for entry in CATALOG:
-        if entry.index is not None:
-            board = BOARDS[entry.case]
-            physical = board.theme != "state decomposition"
-            score = 2 * (board.level - 1) + physical + extra[entry.embodiment]
-            scores.setdefault((str(entry.type), str(entry.split)), []).append(score)
-    assert {kind: len(found) for kind, found in scores.items()} == {
-        ("Plan", "Easy"): 3,
-        ("Plan", "Hard"): 2,
-        ("Physics", "Easy"): 4,
-        ("Physics", "Hard"): 4,
-        ("Dex", "Easy"): 4,
-        ("Dex", "Hard"): 4,
-    }
-    for kind in ("Plan", "Physics", "Dex"):
-        easy, hard = sorted(scores[kind, "Easy"]), sorted(scores[kind, "Hard"])
-        assert easy[-1] <= hard[0]
-        if len(easy) > len(hard):
-            assert easy[-1] - easy[-2] <= hard[0] - easy[-1]
-
-
 # ---- what a group varies is really there ---------------------------------------------------------------------------
 def test_a_group_varies_what_its_theme_says_and_the_combined_group_several_things() -> None:
     varied = {
