@@ -1,8 +1,8 @@
 """Every failure code that the launcher knows, produced by the arms through the public operations, beside the nearest
 motion that is legal.
 
-PEN has no trajectory: pressed against anything here, a part of an arm breaks a force limit (COLL) long before it is
-3 mm deep; ``test_launcher_rules.py`` has its threshold."""
+What an arm presses breaks a force limit (COLL) long before it is 3 mm deep; what flies against it is light, and gets
+that deep (PEN) at a few newtons: a closed hand stands in the way of the carriage."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from images.mujoco.launcher.reference.mechanism import up
 from images.mujoco.launcher.workshop.episode import Episode
 from images.reference import solve
 from images.reference.motion import SENSE, Program, Terminated
+from manifests.load import load
+from manifests.lookup import rule
 
 Motion = Callable[[Gunner], dict[str, Program]]
 
@@ -103,11 +105,33 @@ def pull_the_trigger(after_cycle: bool) -> Motion:
     return lambda gunner: {"right": program(gunner)}
 
 
+def stand_in_the_way(draw: float) -> Motion:
+    """A whole aiming cycle with ``draw`` (m); when the trigger is pressed, the closed left hand is before the T-bar."""
+
+    def program(gunner: Gunner) -> Program:
+        act, m = gunner.operator, gunner.mechanism
+        yield from act.brake(act.left, engage=False)
+        yield from act.left.hold(0.3)
+        yield from act.brake(act.left, engage=True)
+        yield from act.draw(act.left, draw)
+        yield SENSE
+        place = act.barrel_point(-0.03, m.tbar_height)
+        yield from act.left.line(place + up(0.12), 1.0, m.down["left"], 0.0)
+        yield from act.left.line(place, 0.6)
+        yield from act.reach_trigger(act.right)
+        yield from act.pull_trigger(act.right)
+        yield from act.right.hold(0.5)
+
+    return lambda gunner: {"right": program(gunner)}
+
+
 @pytest.mark.parametrize(
     ("motion", "code"),
     [
         (press_the_ball(0.0), None),
         (press_the_ball(0.04), "COLL"),
+        (stand_in_the_way(0.12), None),
+        (stand_in_the_way(0.14), "PEN"),
         (turn_to(44.0), None),
         (turn_to(46.0), "LIMIT"),
         (lift_and(let_go=False), None),
@@ -115,7 +139,18 @@ def pull_the_trigger(after_cycle: bool) -> Motion:
         (pull_the_trigger(after_cycle=True), None),
         (pull_the_trigger(after_cycle=False), "RULE"),
     ],
-    ids=["touch", "press", "44 degrees", "46 degrees", "lift", "let go", "whole cycle", "no cycle"],
+    ids=[
+        "touch",
+        "press",
+        "drawn 120 mm",
+        "drawn 140 mm",
+        "44 degrees",
+        "46 degrees",
+        "lift",
+        "let go",
+        "whole cycle",
+        "no cycle",
+    ],
 )
 def test_a_motion_fails_with_its_code_and_the_nearest_legal_one_passes(motion: Motion, code: str | None) -> None:
     assert ends(*play(motion)) == code
@@ -157,15 +192,24 @@ def test_in_ground_mode_the_first_projectile_is_picked_up_from_the_floor() -> No
     assert ended.value.terminal.clause == "L-60"
 
 
-def test_doing_nothing_runs_out_of_simulated_time_and_leaving_early_is_quitting() -> None:
+def test_holding_still_is_legal_until_the_simulated_time_is_used_up() -> None:
     idle = Episode("A007", 0)
+    described = idle.describe()
+    assert described.budgets["simulated_s"] == {clause.id: clause.value for clause in described.clauses}["G-03"] == 150
     hold = idle.observe(fields=["commanded"]).fields["commanded"]
-    terminal = None
-    for _ in range(75):
-        reply = idle.step(np.tile(hold, (100, 1)))
-        terminal = reply.terminal
+    for count in [100] * 74 + [99]:
+        assert idle.step(np.tile(hold, (count, 1))).terminal is None
+    terminal = idle.step(hold[None]).terminal
     assert terminal is not None
-    assert terminal.cause == "simulated_time"
+    assert (terminal.clause, ruled(terminal)) == ("G-03", "TIME")
+
+
+def test_finishing_without_a_success_is_quitting() -> None:
     leaves = Episode("A007", 0)
-    leaves.step(hold[None])
-    assert leaves.finish().cause == "quit"
+    assert leaves.step(leaves.observe(fields=["commanded"]).fields["commanded"][None]).terminal is None
+    assert ruled(leaves.finish()) == "QUIT"
+
+
+def ruled(terminal: Terminal) -> str | None:
+    """The code that the manifests give the cause of an end."""
+    return rule(load(), terminal.cause, "single", terminal.code).code
