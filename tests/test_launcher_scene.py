@@ -14,6 +14,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from images.mujoco.launcher import scene as scenes
+from images.mujoco.launcher.environment import Launcher
 from images.mujoco.launcher.model import compile_scene, realize
 from images.mujoco.launcher.scene import SceneError
 from tests.launcher_stage import CONDITION, FAR_WALL, authored, board, launcher, wait
@@ -76,9 +77,39 @@ def test_an_unknown_key_anywhere_in_any_scene_is_refused(data: st.DataObject, ca
         scenes.parse(json.dumps(content), f"{case}.json")
 
 
-def test_nan_is_refused() -> None:
-    with pytest.raises(SceneError, match="NaN is no JSON number"):
-        scenes.parse(json.dumps(GOOD).replace("2.0", "NaN"), "A999.json")
+@pytest.mark.parametrize(("number", "value"), [("NaN", "nan"), ("Infinity", "inf"), ("-1e999", "-inf")])
+def test_a_number_that_is_not_finite_is_refused(number: str, value: str) -> None:
+    text = rf"^A999.json: elements.0.target.at.0: Input should be a finite number \(value {value}\)$"
+    with pytest.raises(SceneError, match=text):
+        scenes.parse(json.dumps(GOOD).replace("2.0", number), "A999.json")
+
+
+def numbers(node: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Paths of all numbers of a scene file."""
+    if isinstance(node, int | float):
+        yield path
+    for key, value in node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ():
+        yield from numbers(value, (*path, key))
+
+
+@given(data=st.data(), case=st.sampled_from(scenes.cases()))
+def test_nan_in_place_of_any_number_of_any_scene_is_refused(data: st.DataObject, case: str) -> None:
+    content = json.loads((scenes.SCENES / f"{case}.json").read_text(encoding="utf-8"))
+    *path, last = data.draw(st.sampled_from(list(numbers(content))))
+    node = content
+    for part in path:
+        node = node[part]
+    node[last] = math.nan
+    with pytest.raises(SceneError, match=rf"^{case}.json: {path[0] if path else last}.*nan"):
+        scenes.parse(json.dumps(content), f"{case}.json")
+
+
+def test_a_negative_mass_is_refused() -> None:
+    """Masses follow from material and size: there is no key for them, and no size can make them negative."""
+    assert refused(lambda d: d["elements"][0].update(mass=-1.0)).startswith("A999.json: elements.0.target.mass: ")
+    assert "(value -0.2)" in refused(lambda d: d["elements"][0].update(size=[0.03, -0.2, 0.26]))
+    with pytest.raises(ValueError, match=r"^condition\.parameters\.mass_factor: -1\.0 is not a number from 0\.5 to 2$"):
+        realize(CONDITION | {"mass_factor": -1.0})
 
 
 def test_a_key_that_stands_twice_is_refused() -> None:
@@ -121,8 +152,8 @@ def test_elements_that_overlap_at_the_start_are_refused() -> None:
     scene = scenes.Scene.model_validate(
         authored([board("one", 2.0), board("two", 2.02)], required=[{"element": "one"}])
     )
-    with pytest.raises(SceneError, match=r"A999: elements: (one and two|two and one) overlap by 10\.0 mm"):
-        compile_scene(scene, realize(CONDITION), "meadow", "A999")
+    with pytest.raises(SceneError, match=r"^A999.json: elements: (one and two|two and one) overlap by 10\.0 mm"):
+        Launcher(scene, CONDITION, pictures=False)
 
 
 @pytest.mark.parametrize(

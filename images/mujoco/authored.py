@@ -7,19 +7,21 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from images.client.strict import no_constant, unique
+from images.client.strict import unique
 
 Authored = TypeVar("Authored", bound=BaseModel)
 
 
 def parse(schema: type[Authored], text: str, source: str, refused: type[ValueError]) -> Authored:
-    """The task in JSON ``text``. Raises ``refused`` naming ``source``, the path of the key and the value."""
+    """The task in JSON ``text``. Raises ``refused`` naming ``source``, the path of the key and the value. NaN and
+    infinities, which are no JSON, are left to ``schema``: it can say where they stand."""
     try:
-        return schema.model_validate(json.loads(text, parse_constant=no_constant, object_pairs_hook=unique))
+        return schema.model_validate(json.loads(text, object_pairs_hook=unique))
     except ValidationError as error:
         first = error.errors()[0]
         path = ".".join(str(part) for part in first["loc"])
         value = "" if first["type"] == "missing" or not path else f" (value {first['input']!r:.80})"
-        raise refused(f"{source}: {path + ': ' if path else ''}{first['msg']}{value}") from None
+        text = first["msg"].removeprefix("Value error, ")
+        raise refused(f"{source}: {path + ': ' if path else ''}{text}{value}") from None
     except ValueError as error:
         raise refused(f"{source}: not JSON: {error}") from None

@@ -41,7 +41,7 @@ class Launcher(Pictured):
     def __init__(self, authored: scene.Scene, parameters: dict[str, Any], pictures: bool, mode: str = "loaded") -> None:
         self._scene, self._parameters = authored, parameters
         self._realized = realize(parameters, ground=mode == "ground")
-        compiled = compile_scene(authored, self._realized, parameters["background"], authored.case)
+        compiled = compile_scene(authored, self._realized, parameters["background"], f"{authored.case}.json")
         self._clauses = clauses(authored)
         self.plant = Plant(compiled, interlocks(self._clauses))
         self.evaluator = Evaluator(self.plant, self._clauses)

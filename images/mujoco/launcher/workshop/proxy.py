@@ -77,7 +77,7 @@ class Proxy:
 
     def __init__(self, scene: Scene, parameters: dict[str, Any]) -> None:
         self.scene, self.realized = scene, realize(parameters)
-        compiled = compile_scene(scene, self.realized, parameters["background"], scene.case)
+        compiled = compile_scene(scene, self.realized, parameters["background"], f"{scene.case}.json")
         for arm in g.ARMS:
             tree = compiled.model.body_treeid[compiled.model.body(f"{arm}_link1").id]
             compiled.model.tree_sleep_policy[tree] = mujoco.mjtSleepPolicy.mjSLEEP_INIT
