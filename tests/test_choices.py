@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,6 +11,12 @@ from hypothesis import strategies as st
 from runner.agents.choices import LETTERS, as_published, strict
 
 ITEMS = [f"pick up item with label {n}" for n in (1, 0, 12, 2)]
+PUT = [
+    "put the item from backpack A into the basket with label 2",
+    "put the item from backpack B into the basket with label 2",
+    "put the item from backpack A into the basket with label 0",
+    "pick up the item with label 4",
+]
 FRUIT = ["pick up orange", "pick up apple", "pick up banana", "I have already collected 3 bananas"]
 
 CHOSEN = [
@@ -52,6 +60,17 @@ CHOSEN = [
     ("<think>The answer is A</think> The answer is B", ITEMS, "B"),
     ("<answer>A</answer> Correction: <answer>C</answer>", ITEMS, "C"),
     ("Because A and B fail. <answer>D", ITEMS, "D"),
+    # several final answers: the last one, and a commitment that is taken back
+    ("Answer: A\nAnswer: B\nAnswer: C", ITEMS, "C"),
+    ("Final answer: A. Final answer: D", ITEMS, "D"),
+    ("<answer>A</answer><answer>B</answer>", ITEMS, "B"),
+    ("The answer is A. No, wait, B.", ITEMS, "B"),
+    ("The answer is A. Sorry, I meant B", ITEMS, "B"),
+    ("A. Actually B.", ITEMS, "B"),
+    ("A? No, B!", ITEMS, "B"),
+    ("Answer: C. Wait, B is blocked.", ITEMS, "C"),
+    ("I considered A, B, and C. I choose D.", ITEMS, "D"),
+    ("Answer: A. B leads nowhere.", ITEMS, "A"),
     # not this, but that
     ("Not A but B", ITEMS, "B"),
     ("The answer is not A, it is option C", ITEMS, "C"),
@@ -60,6 +79,30 @@ CHOSEN = [
     ("I choose B instead of A", ITEMS, "B"),
     ("Do not choose A; choose D", ITEMS, "D"),
     ("A is wrong, so B", ITEMS, "B"),
+    ("not option A but option B", ITEMS, "B"),
+    ("not 'A' but 'B'", ITEMS, "B"),
+    ("Not A, not B, but C", ITEMS, "C"),
+    ("not A or C but B", ITEMS, "B"),
+    ("Neither A nor B, so C", ITEMS, "C"),
+    ("A and B are wrong. C.", ITEMS, "C"),
+    ("B isn't right, so C", ITEMS, "C"),
+    ("B, not A.", ITEMS, "B"),
+    ("<answer>not A but B</answer>", ITEMS, "B"),
+    ("Not pick up item with label 1 but pick up item with label 0", ITEMS, "B"),
+    # lower case after a cue
+    ("answer:d", ITEMS, "D"),
+    ("answer: 'b'", ITEMS, "B"),
+    ("choice: b.", ITEMS, "B"),
+    ("letter c", ITEMS, "C"),
+    ("option a", ITEMS, "A"),
+    ("go with c.", ITEMS, "C"),
+    ("the answer is a", ITEMS, "A"),
+    ("<answer>a</answer>", ITEMS, "A"),
+    # a letter inside an option is no option
+    ("put the item from backpack A into the basket with label 0", PUT, "C"),
+    ("C: put the item from backpack A into the basket with label 0", PUT, "C"),
+    ("The item in backpack B belongs in basket 0, so C", PUT, "C"),
+    ("The item in backpack A belongs in basket 2. Answer: D", PUT, "D"),
     # the words of an action, whole
     ("pick up item with label 12", ITEMS, "C"),
     ("I will pick up item with label 1.", ITEMS, "A"),
@@ -82,6 +125,15 @@ AMBIGUOUS = [
     ("pick up item with label 1 or pick up item with label 2", ITEMS),
     ("B) 'pick up item with label 2'", ITEMS),
     ("The answer is B: pick up item with label 1", ITEMS),
+    ("Answer: A or B", ITEMS),
+    ("Answer: A and B", ITEMS),
+    ("Answer: A, B", ITEMS),
+    ("Answer: A (or B)", ITEMS),
+    ("I choose A or option B", ITEMS),
+    ("A/B", ITEMS),
+    ("A, B, C or D", ITEMS),
+    ("<answer>A or B</answer>", ITEMS),
+    ("Step 1: A\nStep 2: B", ITEMS),
 ]
 NOTHING = [
     ("", ITEMS),
@@ -98,6 +150,13 @@ NOTHING = [
     ("DNA and CO2", ITEMS),
     ("not A", ITEMS),
     ("<answer></answer>", ITEMS),
+    ("The answer is not A.", ITEMS),
+    ("A or B is wrong", ITEMS),
+    ("There is no B", ITEMS),
+    ("I would say b", ITEMS),
+    ("AB", ITEMS),
+    ("I take the item from backpack A and put it in basket 0", PUT),
+    ("Put the item from backpack B into the basket", PUT),
 ]
 
 
@@ -149,6 +208,52 @@ def test_every_letter_is_read_in_every_form(index, form):
     assert strict(form.format(LETTERS[index]), ITEMS).index == index
 
 
-@pytest.mark.parametrize("reply", ["Answer: \u212a", "answer: \u0130", "answer: \u0131", "Option \u017f", "\uff22"])
-def test_a_letter_that_only_looks_like_one_of_the_options_names_none(reply):
-    assert strict(reply, ITEMS).kind == "none"
+def test_there_are_far_more_than_sixty_cases() -> None:
+    assert len(CHOSEN) + len(AMBIGUOUS) + len(NOTHING) > 100
+    assert len({reply for reply, *_ in [*CHOSEN, *AMBIGUOUS, *NOTHING]}) > 100
+
+
+@pytest.mark.parametrize(
+    "letter",
+    [
+        "\u212a",  # KELVIN SIGN: a K to whoever folds case
+        "\u0130",  # I with a dot, and i without one
+        "\u0131",
+        "\u017f",  # long s
+        "\uff22",  # wide, circled, bold and Cyrillic
+        "\u24b6",
+        "\U0001d400",
+        "\u0410",
+        "A\u0301",  # with an accent of its own
+    ],
+)
+@pytest.mark.parametrize("form", ["{}", "Answer: {}", "answer: {}.", "Option {}", "<answer>{}</answer>", "I choose {}"])
+def test_a_letter_that_only_looks_like_one_of_the_options_names_none(letter: str, form: str) -> None:
+    many = [f"pick up item with label {number}" for number in range(16)]
+    assert strict(form.format(letter), many).kind == "none"
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "A ",
+        "A, ",
+        "not A ",
+        "A or ",
+        "A is wrong ",
+        "<think>",
+        "<answer>",
+        "answer ",
+        "final ",
+        "wait, no, ",
+        '"',
+        "\n",
+    ],
+)
+def test_reading_takes_time_by_the_length_of_a_reply_alone(unit: str) -> None:
+    began = time.process_time()
+    for length in (20_000, 40_000):
+        strict(f"Answer: B. {unit * (length // len(unit))}", ITEMS)
+    assert (
+        time.process_time() - began < 5
+    )  # 0.2 s where the work grows with the length, and far more where it grows faster
