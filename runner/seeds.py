@@ -33,7 +33,7 @@ def read_list(path: Path, manifests: Manifests, board: str) -> SeedList:
         raise BadInput(str(error)) from None
     if len(found.seeds) != len(public.seeds):
         raise BadInput(f"seeds {path}: it has {len(found.seeds)} seeds; give {len(public.seeds)}, one for each episode")
-    shared = sorted({*public.seeds, public.example} & {*found.seeds, found.example} - {found.example})
+    shared = sorted({*public.seeds, public.example} & set(found.seeds) | {found.example} & set(public.seeds))
     if shared:
         raise BadInput(f"seeds {path}: {shared[0]} is in the public list too; leave out what everybody knows")
     return found

@@ -6,6 +6,7 @@ import csv
 import warnings
 from collections import Counter
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 
@@ -17,8 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import images.kidgym.gym
-from images.kidgym import atlas, baseline, solve
-from images.kidgym.catalog import BUDGETS, CATEGORY, EMOJI, ITEMS, LEVELS, budget
+from images.kidgym import atlas, baseline, contact, solve
+from images.kidgym.catalog import BUDGETS, CATEGORY, EMOJI, ITEMS, LEVELS, NAMES, budget
 from images.kidgym.draw import SIDES, frame
 from images.kidgym.episode import Episode
 from images.kidgym.generate import generate
@@ -197,6 +198,20 @@ def test_every_moment_has_a_picture_of_nine_cells_that_changes_with_the_scene(ce
 def test_a_picture_follows_from_the_scene_alone():
     first, second = (Episode("DMA", 3, 11) for _ in range(2))
     np.testing.assert_array_equal(frame(first.scene, first.task.theme), frame(second.scene, second.task.theme))
+
+
+def test_the_contact_sheet_has_all_36_cells_and_both_pictures_of_every_memory_task():
+    found = list(contact.cells())
+    titles = [cell.title for cell in found if cell.title != "then play"]
+    memory = [code for code in NAMES if Episode(code, 1, contact.SEED).task.memory]
+    assert sorted(titles) == sorted(
+        f"{NAMES[code]} ({code}), level {level}{': remember' * (code in memory)}" for code, level in CELLS
+    )
+    for one, other in pairwise(found):
+        assert (other.title == "then play") == one.title.endswith(": remember")
+        assert one.title == "then play" or one.what != other.what or one.picture != other.picture
+    assert all(contact._font(15).getlength(line) <= contact.SIDE for cell in found for line, _ in contact._words(cell))
+    assert all(cell.right.startswith("First: ") for cell in found if not cell.title.endswith(": remember"))
 
 
 def test_no_two_items_look_alike_and_each_quarter_of_an_animal_shows_something():

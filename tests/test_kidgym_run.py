@@ -32,6 +32,7 @@ from runner.submission.expected import expected
 
 CELLS = [(code, level) for code in BUDGETS for level in LEVELS]
 PUBLIC = load().seed_lists["kidgym"].seeds
+PUBLIC_EXAMPLE = load().seed_lists["kidgym"].example
 ONE_CELL = 1 - (1 - 0.01) ** (1 / 36)  # outside this much of each cell's distribution: 99 % for all 36 together
 
 
@@ -51,6 +52,14 @@ def test_the_catalog_has_36_environments_of_100_episodes_each_and_the_quick_look
 def test_the_public_list_is_frozen_and_is_that_of_the_exact_baseline() -> None:
     assert tuple(PUBLIC_SEEDS) == PUBLIC == tuple(range(100))
     assert load().seed_lists["kidgym"].digest == "f10d4d6f83ebdf3cd98ce8da2ae3082aae84796a2a691144ee125c5ba2c94e0c"
+
+
+@pytest.mark.parametrize("count", [10, pytest.param(100, marks=pytest.mark.slow)])
+def test_the_worked_example_is_no_episode_of_the_public_list_at_any_task_and_level(count) -> None:
+    assert PUBLIC_EXAMPLE not in PUBLIC
+    for code, level in CELLS:
+        example = generate(code, level, PUBLIC_EXAMPLE)
+        assert all(generate(code, level, seed) != example for seed in PUBLIC[:count]), (code, level)
 
 
 def test_pass1_means_what_pass2_means_for_every_cause_and_excludes_alike() -> None:
@@ -223,6 +232,11 @@ def test_a_record_of_the_public_list_needs_no_file(tmp_path) -> None:
         ({"seeds": [8_000_000, *range(8_000_000, 8_000_099)]}, "8000000 stands twice"),
         ({"seeds": [-1, *range(8_000_000, 8_000_099)]}, r"seeds\[0\]"),
         ({"example": 7_000_003}, "7000003 is the seed of the worked example"),
+        ({"example": 5}, "5 is in the public list too"),
+        (
+            {"example": 9_000_000, "seeds": [PUBLIC_EXAMPLE, *range(8_000_000, 8_000_099)]},
+            f"{PUBLIC_EXAMPLE} is in the public list too",
+        ),
         ({"note": "x"}, "note: unknown field"),
     ],
 )
