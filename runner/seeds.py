@@ -50,29 +50,36 @@ def list_of(manifests: Manifests, board: str) -> SeedList:
 
 
 def keep(home: Path, seeds: SeedList) -> None:
-    """Keep a list under the home of the records, for its owner only."""
+    """Keep a list under the home of the records, for its owner only. It appears whole or not at all."""
     folder = home / FOLDER
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     place = folder / f"{seeds.digest}.json"
-    descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    part = place.with_suffix(".part")
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(seeds.model_dump_json(indent=2) + "\n")
+    os.replace(part, place)
 
 
 def conditions_of(record: AttemptRecord, manifests: Manifests, home: Path) -> tuple[Condition, ...]:
     """The conditions of a record's environment, by the seed list of its run. Raises ManifestError where that is
-    private and not kept here."""
+    private and not kept here, or was changed where it is kept."""
     rule = condition_rule(manifests, record.environment_id)
     wanted = record.settings.versions.get(VERSION)
     if rule.seeds is not None and wanted not in (None, manifests.seed_lists[rule.seeds].digest):
         place = home / FOLDER / f"{wanted}.json"
         try:
             seeds = parse(str(place), place.read_text(encoding="utf-8"), SeedList)
-        except OSError:
+        except (OSError, UnicodeDecodeError):
             raise ManifestError(
                 f"attempt {record.sequence}: its episode is of a private seed list that is not kept here: put the list "
                 f"at {place}"
             ) from None
+        if seeds.digest != wanted:
+            raise ManifestError(
+                f"attempt {record.sequence}: {place} is not the seed list of its run, its SHA-256 is {seeds.digest}: "
+                "put the list there that the run was begun with"
+            )
         manifests = replace(manifests, seed_lists={**manifests.seed_lists, rule.seeds: seeds})
     return conditions(manifests, record.environment_id, record.settings.base_seed)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,17 +21,14 @@ from manifests.load import load
 from manifests.lookup import condition_count, members
 from manifests.submission import RunSettings
 from manifests.tasks import rows, show
-from runner.audit.recorded import slot
 from runner.cli.board import complete
 from runner.cli.evaluate import command
 from runner.errors import BadInput, RunStopped
 from runner.score import score_run
-from runner.seeds import conditions_of, keep, read_list, with_list
 from runner.submission.expected import expected
 
 CELLS = [(code, level) for code in BUDGETS for level in LEVELS]
 PUBLIC = load().seed_lists["kidgym"].seeds
-PUBLIC_EXAMPLE = load().seed_lists["kidgym"].example
 ONE_CELL = 1 - (1 - 0.01) ** (1 / 36)  # outside this much of each cell's distribution: 99 % for all 36 together
 
 
@@ -52,14 +48,6 @@ def test_the_catalog_has_36_environments_of_100_episodes_each_and_the_quick_look
 def test_the_public_list_is_frozen_and_is_that_of_the_exact_baseline() -> None:
     assert tuple(PUBLIC_SEEDS) == PUBLIC == tuple(range(100))
     assert load().seed_lists["kidgym"].digest == "f10d4d6f83ebdf3cd98ce8da2ae3082aae84796a2a691144ee125c5ba2c94e0c"
-
-
-@pytest.mark.parametrize("count", [10, pytest.param(100, marks=pytest.mark.slow)])
-def test_the_worked_example_is_no_episode_of_the_public_list_at_any_task_and_level(count) -> None:
-    assert PUBLIC_EXAMPLE not in PUBLIC
-    for code, level in CELLS:
-        example = generate(code, level, PUBLIC_EXAMPLE)
-        assert all(generate(code, level, seed) != example for seed in PUBLIC[:count]), (code, level)
 
 
 def test_pass1_means_what_pass2_means_for_every_cause_and_excludes_alike() -> None:
@@ -186,69 +174,6 @@ def test_going_on_in_another_setting_is_refused_by_field(tmp_path) -> None:
         evaluation(tmp_path, agent_of(server, "cot"), "PL-L1", 1).run()
         with pytest.raises(BadInput, match=r"agent\.parameters\.setting was cot and is now icl"):
             evaluation(tmp_path, agent_of(server, "icl"), "PL-L1", 1).run()
-
-
-# ---- private seeds --------------------------------------------------------------------------------------------------
-def private(folder: Path, first: int = 7_000_000, **changes: Any) -> Path:
-    content = {
-        "title": "KidGym private", "text": "For tests.", "example": 1_000_000_007,
-        "seeds": list(range(first, first + 100)), **changes,
-    }  # fmt: skip
-    place = folder / "list.json"
-    place.write_text(json.dumps(content), encoding="utf-8")
-    return place
-
-
-def test_a_private_list_is_recorded_by_its_hash_and_no_seed_is_in_any_record(tmp_path) -> None:
-    seeds = read_list(private(tmp_path), load(), "kidgym")
-    manifests = with_list(load(), "kidgym", seeds)
-    home = tmp_path / "home"
-    evaluation(home, baseline("random"), "PL-L1", 2, manifests=manifests).run()
-    first, second = records(home)
-    assert first.settings.versions["seeds"] == seeds.digest != load().seed_lists["kidgym"].digest
-    for path in home.rglob("*"):
-        if path.suffix in (".json", ".jsonl"):
-            assert b"700000" not in path.read_bytes(), path
-    with pytest.raises(BadInput, match=r"versions\.seeds was"):
-        evaluation(home, baseline("random"), "PL-L1", 2).run()
-    with pytest.raises(Exception, match=rf"attempt {second.sequence}: its episode is of a private seed list"):
-        conditions_of(second, load(), home)
-    keep(home, seeds)
-    assert [row.parameters["seed"] for row in conditions_of(second, load(), home)[:2]] == [7_000_000, 7_000_001]
-    assert (home / "seeds" / f"{seeds.digest}.json").stat().st_mode & 0o077 == 0
-
-
-def test_a_record_of_the_public_list_needs_no_file(tmp_path) -> None:
-    evaluation(tmp_path, baseline("noop"), "PL-L2", 2).run()
-    _, record = records(tmp_path)
-    assert slot(record, load()).condition.parameters["seed"] == PUBLIC[1]
-
-
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"seeds": [1_000_000]}, "it has 1 seeds; give 100, one for each episode"),
-        ({"seeds": [7, *range(7_000_000, 7_000_099)]}, "7 is in the public list too"),
-        ({"seeds": [8_000_000, *range(8_000_000, 8_000_099)]}, "8000000 stands twice"),
-        ({"seeds": [-1, *range(8_000_000, 8_000_099)]}, r"seeds\[0\]"),
-        ({"example": 7_000_003}, "7000003 is the seed of the worked example"),
-        ({"example": 5}, "5 is in the public list too"),
-        (
-            {"example": 9_000_000, "seeds": [PUBLIC_EXAMPLE, *range(8_000_000, 8_000_099)]},
-            f"{PUBLIC_EXAMPLE} is in the public list too",
-        ),
-        ({"note": "x"}, "note: unknown field"),
-    ],
-)
-def test_a_list_that_cannot_be_used_is_one_line_with_the_reason(changes, said, tmp_path) -> None:
-    with pytest.raises(BadInput, match=said) as caught:
-        read_list(private(tmp_path, **changes), load(), "kidgym")
-    assert "\n" not in str(caught.value)
-
-
-def test_a_board_whose_conditions_are_stored_takes_no_list(tmp_path) -> None:
-    with pytest.raises(BadInput, match="the conditions of board ep are stored, not drawn from seeds; leave SEEDS out"):
-        read_list(private(tmp_path), load(), "ep")
 
 
 # ---- the command ----------------------------------------------------------------------------------------------------
