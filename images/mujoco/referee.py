@@ -36,13 +36,22 @@ class Referee:
         """Simulated time (s) of what is judged now."""
         raise NotImplementedError
 
-    def violate(self, clause: str, what: str, value: Any, limit: Any = None, time: float | None = None) -> None:
-        """As :class:`Violate` says; nothing happens after the first one."""
+    def violate(
+        self,
+        clause: str,
+        what: str,
+        value: Any,
+        limit: Any = None,
+        time: float | None = None,
+        unit: str | None = None,
+    ) -> None:
+        """As :class:`Violate` says; nothing happens after the first one. ``unit`` is that of ``value`` where the clause
+        has several."""
         if self.judgement is not None:
             return
         rule = self._clause[clause]
         limit = rule.value if limit is None else limit
-        shown = "" if value is None else f" ({_show(value)} {rule.unit}; limit {_show(limit)})"
+        shown = "" if value is None else f" ({_show(value)} {unit or rule.unit}; limit {_show(limit)})"
         time = self.time if time is None else time
         code = str(rule.code)
         data = {"simulated_s": round(time, 6), "value": value, "limit": limit}

@@ -113,8 +113,9 @@ class Evaluator(Referee):
         speeds = np.abs(sample.joint_speeds)
         if (speeds > self._speed_limit).any():
             worst = int((speeds / self._speed_limit).argmax())
-            limit = float(self._speed_limit[worst])
-            self.violate("H-30", self._joints[worst].name, float(speeds[worst]), limit=limit, time=sample.time)
+            joint, limit = self._joints[worst], float(self._speed_limit[worst])
+            speed = float(speeds[worst])
+            self.violate("H-30", joint.name, speed, limit=limit, time=sample.time, unit=f"{joint.unit}/s")
         contacts = sample.contacts
         if len(contacts.forces):
             self._check_contacts(contacts, sample.time)
@@ -142,7 +143,8 @@ class Evaluator(Referee):
         if ((positions < self._low) | (positions > self._high)).any():
             beyond = np.maximum(self._low - positions, positions - self._high)
             worst = int(beyond.argmax())
-            self.violate("H-31", self._joints[worst].name, float(beyond[worst]) + self.value["H-31"])
+            joint, far = self._joints[worst], float(beyond[worst]) + self.value["H-31"]
+            self.violate("H-31", joint.name, far, unit=joint.unit)
 
     # ---- rings -----------------------------------------------------------------------------------------------------
     def _look(self, state: State) -> Seen:
