@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import ast
-from pathlib import Path
-
 import numpy as np
 import pytest
-from gateway_harness import Process
+from reference_episodes import assert_same_through_a_gateway, imported_besides
 
-from images.client import connect
 from images.client.results import Terminal
 from images.mujoco.hanoi.environment import Hanoi
 from images.mujoco.hanoi.reference import strategy
@@ -19,7 +15,6 @@ from images.reference import solve
 from images.reference.motion import Program
 from images.reference.session import Unequipped
 
-ROOT = Path(__file__).parent.parent
 OUTSIDE = ("images.client", "images.reference", "images.mujoco.hanoi.reference")
 
 
@@ -71,21 +66,7 @@ def test_the_same_episode_gets_the_same_actions_bit_for_bit():
 
 def test_the_same_episode_through_a_real_gateway_ends_in_the_same_state(tmp_path):
     _, here, _ = run_reference("panda/H01", 3)
-    process = Process("images.gateway", "--engine", "images.mujoco", "--socket", str(tmp_path / "s"))
-    try:
-        process.expect("hello")
-        process.send("start", spec=start("panda/H01", 3))
-        process.expect("ready")
-        client = connect(str(tmp_path / "s"))
-        assert solve(client, lambda line: None).success
-        process.expect("acted")
-        verdict, artifacts = process.expect("verdict")
-        client.close()
-    finally:
-        process.kill()
-    assert verdict["judgement"]["cause"] == "goal_met"
-    assert verdict["digest"] == here.session.digest()
-    assert np.array_equal(artifacts["actions"], here.actions[: len(artifacts["actions"])])
+    assert_same_through_a_gateway(tmp_path, start("panda/H01", 3), here)
 
 
 # ---- when something goes wrong -------------------------------------------------------------------------------------
@@ -146,13 +127,4 @@ def test_below_level_l3_the_agent_says_what_it_lacks_and_does_nothing():
 
 
 def test_the_reference_agent_imports_nothing_of_environment_referee_or_boards():
-    files = list((ROOT / "images" / "mujoco" / "hanoi" / "reference").rglob("*.py"))
-    assert len(files) > 5
-    for path in files:
-        for node in ast.walk(ast.parse(path.read_text())):
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            for name in names:
-                assert not name.startswith(("images", "manifests", "runner", "scoring")) or name.startswith(OUTSIDE), (
-                    f"{path.relative_to(ROOT)} imports {name}"
-                )
+    assert list(imported_besides(OUTSIDE, ["images/mujoco/hanoi/reference"])) == []

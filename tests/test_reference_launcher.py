@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import ast
-from pathlib import Path
-
 import numpy as np
 import pytest
-from gateway_harness import Process
+from reference_episodes import assert_same_through_a_gateway, imported_besides
 
-from images.client import connect
 from images.client.results import Terminal
 from images.mujoco.launcher.workshop.episode import Episode, start
 from images.reference import NoReference, solve
 from images.reference.session import Unequipped
 
-ROOT = Path(__file__).parent.parent
 OUTSIDE = ("images.client", "images.reference", "images.mujoco.launcher.reference")
 
 
@@ -75,21 +70,7 @@ def test_the_same_episode_gets_the_same_actions_bit_for_bit():
 
 def test_the_same_episode_through_a_real_gateway_ends_in_the_same_state(tmp_path):
     _, here, _ = run_reference("A007", 3)
-    process = Process("images.gateway", "--engine", "images.mujoco", "--socket", str(tmp_path / "s"))
-    try:
-        process.expect("hello")
-        process.send("start", spec=start("A007", 3))
-        process.expect("ready")
-        client = connect(str(tmp_path / "s"))
-        assert solve(client, lambda line: None).success
-        process.expect("acted")
-        verdict, artifacts = process.expect("verdict")
-        client.close()
-    finally:
-        process.kill()
-    assert verdict["judgement"]["cause"] == "goal_met"
-    assert verdict["digest"] == here.session.digest()
-    assert np.array_equal(artifacts["actions"], np.concatenate(here.sent)[: len(artifacts["actions"])])
+    assert_same_through_a_gateway(tmp_path, start("A007", 3), here)
 
 
 class Clumsy(Episode):
@@ -139,14 +120,4 @@ def test_a_family_without_a_reference_agent_is_named():
 
 
 def test_the_reference_agent_imports_nothing_of_environment_evaluator_or_scenes():
-    folders = [ROOT / "images" / "reference", ROOT / "images" / "mujoco" / "launcher" / "reference"]
-    files = [path for folder in folders for path in folder.rglob("*.py")]
-    assert len(files) > 10
-    for path in files:
-        for node in ast.walk(ast.parse(path.read_text())):
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            for name in names:
-                assert not name.startswith(("images", "manifests", "runner", "scoring")) or name.startswith(OUTSIDE), (
-                    f"{path.relative_to(ROOT)} imports {name}"
-                )
+    assert list(imported_besides(OUTSIDE, ["images/reference", "images/mujoco/launcher/reference"])) == []
