@@ -6,13 +6,16 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+import mujoco
 import numpy as np
 import pytest
+from hand_table import Table
 
 from images.client.results import Description
 from images.client.sdk import ActionError
 from images.mujoco.embodiments import EMBODIMENTS, embodiment
 from images.mujoco.hanoi.workshop.episode import Episode
+from images.mujoco.referee import SPEED_MARGIN
 
 ROBOTS = list(EMBODIMENTS)
 
@@ -91,3 +94,27 @@ def test_no_drive_pulls_harder_than_it_says_whatever_is_commanded(episode: Episo
     assert largest.max() == pytest.approx(1.0)
     assert np.count_nonzero(largest > 0.99) > len(forces) / 2
     assert (np.abs(environment.read("joint_torques")) <= forces[: len(told_speeds(episode.describe()))] + 1e-9).all()
+
+
+@pytest.mark.parametrize("robot", ROBOTS)
+def test_arms_and_bases_stop_at_the_ends_of_their_ranges_at_any_speed_that_is_allowed(robot: str) -> None:
+    """From the middle of its range the target of each joint goes to either end as fast as its speed limit; a finger
+    alone can overshoot."""
+    table = Table(embodiment(robot))
+    mujoco.mj_step(table.model, table.data)
+    table.model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT  # nothing is in its way
+    rest, start = table.robot.rest(), table.data.qpos.copy()
+    driven = [index for index, joint in enumerate(table.robot.joints) if joint.name.startswith(("joint", "base"))]
+    assert len(driven) >= 6
+    for index in driven:
+        joint = table.robot.joints[index]
+        pace = SPEED_MARGIN * joint.speed / 30
+        for end in (joint.low, joint.high):
+            table.data.qpos[:], table.data.qvel[:] = start, 0.0
+            target = table.data.joint(joint.name).qpos = (joint.low + joint.high) / 2
+            for _ in range(80):
+                target += np.clip(end - target, -pace, pace)
+                table.act(np.where(np.arange(len(rest)) == index, target, rest))
+                reached = float(table.data.joint(joint.name).qpos[0])
+                assert joint.low - 1e-6 <= reached <= joint.high + 1e-6, joint.name
+            assert reached == pytest.approx(end, abs=0.05)
