@@ -27,7 +27,7 @@ help: ## show this text
 	@echo '  TASKS=       all of the subset        comma-separated ids or globs; shows its own rates, never a headline'
 	@echo '  PROTOCOL=    pass2, pass1 on kidgym   or single'
 	@echo '  PROFILE=     embedded                 or native: which simulator runs each family'
-	@echo '  LEVEL=       L0 for models            access level L0 to L3; a baseline has its own'
+	@echo '  LEVEL=       L0 for models            access level L0 or L3; a baseline has its own'
 	@echo '  GRANTS=      none                     comma-separated tool grants'
 	@echo '  SEED=        0                        base seed; 0 is the only one with stored conditions'
 	@echo '  SEEDS=       the public list          a file with a private seed list, on kidgym'
@@ -36,7 +36,7 @@ help: ## show this text
 	@echo '  RUN=         made from the settings   the same name goes on where it stopped'
 	@echo '  TEMPERATURE= EFFORT= BASE_URL=        parameters of a model'
 	@echo '  MAX_OUTPUT_TOKENS=                    of one answer; any other parameter: assay evaluate --parameter NAME=VALUE'
-	@echo '  RPM= TPM=    not limited              requests and tokens a minute that its provider allows'
+	@echo '  RPM= TPM=    not limited              requests and tokens a minute of its provider, over all commands at once'
 	@echo '  MAX_COST=    not limited              US dollars after which no attempt is opened'
 	@echo '  FORMAT=      table                    or json, csv, markdown: what is printed at the end'
 	@echo '  GPUS=        not asked for            1 asks the Engine for GPUs'
@@ -93,7 +93,7 @@ images: $(STAMP) ## build the container images that are out of date
 
 test: $(STAMP) $(MODELS) $(VIDEO) ## every test that this machine can run; says what it left out
 	@if docker version >/dev/null 2>&1; then $(BIN)/assay images build; fi
-	@$(BIN)/python -m pytest -m 'not slow' $(PYTEST)
+	@$(BIN)/python -m pytest -m 'not slow' -n $${JOBS:-2} --dist loadgroup $(PYTEST)
 
 test-slow: $(STAMP) ## the long sweeps
 	@$(BIN)/python -m pytest -m slow $(PYTEST)

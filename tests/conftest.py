@@ -1,5 +1,5 @@
-"""Tests that need a Docker Engine or bubblewrap are left out where there is none, and say so; with
-``ASSAY_REQUIRE=docker,bubblewrap`` (as in CI) a missing one is an error instead."""
+"""Tests that need a Docker Engine, bubblewrap or a PostgreSQL server are left out where there is none, and say so; with
+``ASSAY_REQUIRE=docker,bubblewrap,postgresql`` (as in CI) a missing one is an error instead."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+import postgres_server
 import pytest
 from hypothesis import settings
 
@@ -22,7 +23,9 @@ settings.load_profile("assay")
 
 @functools.cache
 def why_not(runtime: str) -> str | None:
-    """Why a runtime cannot be used here, in one line; None when it can."""
+    """Why a runtime or server cannot be used here, in one line; None when it can."""
+    if runtime == "postgresql":
+        return postgres_server.why_not()
     if runtime == "docker":
         command = ["docker", "version", "--format", "{{.Server.Version}}"]
     else:
@@ -37,9 +40,13 @@ def why_not(runtime: str) -> str | None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leaves out what cannot run here, and groups the rest for ``-n 2 --dist loadgroup``: a file stays in one process
+    for the sake of its fixtures, and all that use the one Engine stay in one, since they count its containers."""
     required = set(filter(None, os.environ.get("ASSAY_REQUIRE", "").split(",")))
     for item in items:
-        for runtime in ("docker", "bubblewrap"):
+        group = "docker" if item.get_closest_marker("docker") else item.path.name
+        item.add_marker(pytest.mark.xdist_group(group))
+        for runtime in ("docker", "bubblewrap", "postgresql"):
             if item.get_closest_marker(runtime) is None or (reason := why_not(runtime)) is None:
                 continue
             if runtime in required:
