@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from images.gateway.environment import Camera
@@ -10,7 +12,8 @@ from images.mujoco import surroundings
 from images.mujoco.cameras import View
 from images.mujoco.embodiment import Embodiment
 
-BACKGROUND = surroundings.BACKGROUNDS["workshop"]
+BACKGROUND = replace(surroundings.BACKGROUNDS["workshop"], direction="0 0 -1")
+"""Light from straight above: what hangs over a peg throws its shadow there."""
 _MATERIALS = {
     "support": (".55 .43 .31 1", 0.1, 0.1),
     "peg": (".86 .86 .82 1", 0.6, 0.6),
@@ -22,10 +25,10 @@ _MATERIALS = {
     "ring_5": (".55 .2 .55 1", 0.3, 0.4),
 }
 VIEWS = {
-    "front": View((1.3, -0.55, 0.62), (0.48, 0.0, 0.1), 32.0, "board and robot from the far right"),
-    "top": View((0.52, 0.0, 1.05), (0.5, 0.0, 0.0), 36.0, "the board from above"),
-    "side": View((0.5, -1.15, 0.42), (0.48, 0.0, 0.1), 32.0, "the board from the robot's right, along its pegs"),
-    "wide": View((1.5, 1.0, 1.0), (0.3, 0.0, 0.25), 50.0, "robot and board from the far left"),
+    "front": View((1.5, 0.0, 0.66), (0.42, 0.0, 0.2), 36.0, "board and hand from ahead, pegs side by side"),
+    "top": View((0.80, 0.0, 1.0), (0.5, 0.0, 0.03), 34.0, "the board from above"),
+    "side": View((0.62, -1.15, 0.72), (0.40, 0.0, 0.2), 36.0, "board and hand from the robot's right"),
+    "wide": View((1.4, 0.8, 0.85), (0.28, 0.0, 0.27), 43.0, "robot and board from ahead on the left"),
 }
 WRIST = "wrist"
 
@@ -33,6 +36,27 @@ WRIST = "wrist"
 def assets() -> str:
     """Textures and materials."""
     return surroundings.assets(BACKGROUND) + surroundings.materials(_MATERIALS)
+
+
+def ring_mesh(name: str, outer: float, inner: float, low: float, high: float) -> str:
+    """A hexagonal ring as it is drawn: distances (m) of the outer and the inner walls from the axis, bottom and top.
+    The boxes that collide share their upper faces, and faces that lie in each other are drawn with specks."""
+    corners = np.radians(np.arange(30, 390, 60))
+    points, faces = [], []
+    for i in range(6):
+        a, b = (np.array([np.cos(c), np.sin(c), 0.0]) / np.cos(np.pi / 6) for c in (corners[i - 1], corners[i]))
+        bottom, top = np.array([0.0, 0.0, low]), np.array([0.0, 0.0, high])
+        for quad in (
+            (inner * a + top, outer * a + top, outer * b + top, inner * b + top),
+            (inner * b + bottom, outer * b + bottom, outer * a + bottom, inner * a + bottom),
+            (outer * a + bottom, outer * b + bottom, outer * b + top, outer * a + top),
+            (inner * b + bottom, inner * a + bottom, inner * a + top, inner * b + top),
+        ):
+            first = len(points)
+            points += quad
+            faces += [first, first + 1, first + 2, first, first + 2, first + 3]
+    vertices = " ".join(f"{value:.6g}" for value in np.concatenate(points))
+    return f'<mesh name="{name}" inertia="shell" vertex="{vertices}" face="{" ".join(map(str, faces))}"/>'
 
 
 def visual(lighting: float) -> str:

@@ -47,9 +47,6 @@ _CAMERAS = {
     "side": View((2.0, -2.9, 0.9), (2.0, 0.0, 0.25), 48.0, "the range from the right"),
 }
 WRISTS = ("left_wrist", "right_wrist")
-FLOOR = "20 20 4"
-"""Half sizes of the floor as it is drawn, and of its tiles for shading (m): out to the far clipping plane. Physics knows
-no edge of a plane; one without an edge takes a third more time to draw, and has a white glow at the horizon."""
 
 
 def _mount(arm: str) -> Mount:

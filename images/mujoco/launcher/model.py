@@ -9,7 +9,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from images.mujoco import conditions, panda
+from images.mujoco import conditions, panda, surroundings
 from images.mujoco.launcher import geometry as g
 from images.mujoco.launcher import look, mechanism
 from images.mujoco.launcher.elements import Builder
@@ -131,7 +131,7 @@ def mjcf(scene: Scene, realized: Realized, background: str) -> tuple[str, dict[s
 <default><geom solref=".005 1" solimp=".95 .99 .001"/>{panda.defaults()}{mechanism.defaults()}</default>
 <asset>{look.assets(background)}{panda.assets()}{"".join(builder.assets)}</asset>
 <worldbody>{look.lights(background)}{look.cameras()}
-<geom name="floor" type="plane" size="{look.FLOOR}" material="floor" friction=".6 .02 .002" condim="6"
+<geom name="floor" type="plane" size="{surroundings.FLOOR}" material="floor" friction=".6 .02 .002" condim="6"
  contype="32" conaffinity="0"/>
 {mechanism.body(realized)}{arms}{_projectiles(scene, realized)}{"".join(builder.bodies)}</worldbody>
 <contact>{"".join(panda.exclusions(p) for p in prefixes)}</contact>
