@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from manifests.load import Manifests
+from runner.episode.choices import CHOICE
 from runner.episode.film import Film, can_mp4, write_video
 from runner.episode.stage import View, renderer, stage_of
 from runner.episode.stills import write_stills
@@ -22,7 +23,6 @@ from runner.words import count
 
 FPS, SIZE = 10.0, 512
 STILL = 576  # pixels of a still: those that a model was sent
-CHOICE = "choice"  # interface of a board whose agents choose by pictures
 
 
 def render_missing(store: Store, run: Run, manifests: Manifests, runtime_name: str, say: Callable[[str], None]) -> int:

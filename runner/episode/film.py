@@ -15,7 +15,8 @@ import numpy as np
 from PIL import Image
 
 from runner.episode.captions import Captions
-from runner.episode.overlay import Overlay
+from runner.episode.choices import ChoiceFrames, by_choices
+from runner.episode.overlay import Frames, Overlay
 from runner.episode.stage import Stage, View
 from runner.episode.stored import Episode, EpisodeError
 from runner.errors import BadInput
@@ -34,9 +35,8 @@ class Film:
     def __init__(self, stage: Stage, episode: Episode, views: list[View], fps: float, hold_s: float = HOLD_S) -> None:
         self._stage, self._episode, self._views = stage, episode, views
         self.fps = fps
-        self._captions = Captions(episode)
-        overlay = self._overlay = Overlay(self._captions, views[0].size, len(views))
-        self.width, self.height = overlay.width, overlay.height
+        self._words = words_of(episode, views[0].size, len(views))
+        self.width, self.height = self._words.width, self._words.height
         self._moments = moments(episode.times, fps)
         self._held = round(hold_s * fps)
         self.count = len(self._moments) + self._held
@@ -51,12 +51,18 @@ class Film:
         frame: Image.Image | None = None
         since = 0.0
         for index, (time, pictures) in enumerate(zip(self._moments, drawn, strict=True)):
-            frame = self._overlay.frame(pictures, self._captions.at(time, since), ended=index == last)
+            frame = self._words.at(pictures, time, since, ended=index == last)
             since = time
             yield frame
         for _ in range(self._held):
             assert frame is not None
             yield frame
+
+
+def words_of(episode: Episode, size: int, cameras: int) -> Frames:
+    """What is written beside pictures of ``size`` pixels: what a robot does, or what was chosen by them."""
+    captions = Captions(episode)
+    return ChoiceFrames(episode, captions, size, cameras) if by_choices(episode) else Overlay(captions, size, cameras)
 
 
 def moments(times: np.ndarray, fps: float) -> list[float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Protocol
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
@@ -17,6 +18,17 @@ COLOURS = {"success": (38, 150, 82), "failure": (200, 52, 48), "invalid": (196, 
 BAR = (92, 160, 255)
 
 
+class Frames(Protocol):
+    """Puts words beside the pictures of an instant. ``width`` and ``height`` are even, as video wants them."""
+
+    width: int
+    height: int
+
+    def at(self, pictures: list[np.ndarray], time: float, since: float, *, ended: bool) -> Image.Image:
+        """``pictures`` uint8 (size, size, 3), one of each camera, at ``time`` (s); ``since`` is the time of the frame
+        before. ``ended`` shows the verdict."""
+
+
 class Overlay:
     """The frames of one episode: ``width`` x ``height`` pixels, both even as video wants them."""
 
@@ -25,6 +37,9 @@ class Overlay:
         self.width, self.height = size * cameras, size + 2 * round(PANEL * self._scale / 2)
         self._size = size
         self._ground = self._make_ground()
+
+    def at(self, pictures: list[np.ndarray], time: float, since: float, *, ended: bool) -> Image.Image:
+        return self.frame(pictures, self._captions.at(time, since), ended=ended)
 
     def frame(self, pictures: list[np.ndarray], caption: Caption, *, ended: bool) -> Image.Image:
         """``pictures`` uint8 (size, size, 3), one of each camera, side by side. ``ended`` shows the verdict."""
@@ -66,12 +81,7 @@ class Overlay:
 
     def _verdict(self, draw: ImageDraw.ImageDraw, verdict: Verdict, top: int, left: int, right: int) -> None:
         size = self._px(14)
-        word = verdict.word.upper()
-        wide = round(font(size).getlength(word)) + self._px(16)
-        chip = (left, top + self._px(3), left + wide, top + self._px(24))
-        draw.rounded_rectangle(chip, self._px(4), fill=COLOURS[verdict.outcome])
-        draw.text((left + self._px(8), top + self._px(5)), word, TEXT, font(size))
-        beside = chip[2] + self._px(10)
+        beside = draw_chip(draw, verdict, left, top + self._px(3), size) + self._px(10)
         draw.text((beside, top + self._px(5)), fitted(verdict.text, size, right - beside), TEXT, font(size))
         small = self._px(12)
         for index, line in enumerate(wrapped(verdict.clause, small, right - left, 2)):
@@ -79,6 +89,17 @@ class Overlay:
 
     def _px(self, value: float) -> int:
         return max(1, round(value * self._scale))
+
+
+def draw_chip(draw: ImageDraw.ImageDraw, verdict: Verdict, left: int, top: int, size: int) -> int:
+    """The verdict's word in letters of ``size`` pixels on its colour; returns where it ends."""
+    word, across, down = verdict.word.upper(), round(0.57 * size), round(0.14 * size)
+    right = left + round(font(size).getlength(word)) + 2 * across
+    draw.rounded_rectangle(
+        (left, top, right, top + round(1.5 * size)), round(0.29 * size), fill=COLOURS[verdict.outcome]
+    )
+    draw.text((left + across, top + down), word, TEXT, font(size))
+    return right
 
 
 @cache

@@ -12,6 +12,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from runner.episode.captions import Captions
+from runner.episode.choices import ChoiceFrames, by_choices
 from runner.episode.keyframes import ROW, Moment, chosen_moments
 from runner.episode.overlay import BACK, COLOURS, QUIET, TEXT, fitted, font, wrapped
 from runner.episode.stage import MAX_SIDE, Stage, View
@@ -20,6 +21,7 @@ from runner.errors import BadInput
 
 SIDE, HIGH = 388, 292  # pixels of a picture on the sheet; sky and floor are cut off the square that is drawn
 GAP, STRIP, HEAD = 9, 52, 72
+CARD, CARDS = 416, 2  # pixels of a picture by which was chosen, and how many stand in a row with their options
 MAX_ZOOM = 2.5
 CHANGED = 40  # of 255: a pixel whose brightness differs so between two moments shows something that moved
 MARGIN = 0.08  # of the picture, around all that moves
@@ -47,8 +49,11 @@ def write_sheet(path: Path, stage: Stage, episode: Episode, given: Sequence[Mome
     for moment in given:
         if moment.time > captions.end + 1e-6:
             raise BadInput(f"at {moment.time:g}: the episode ends at {captions.end:.2f} s")
-    moments = given or chosen_moments(captions, episode.times, episode.states)
-    sheet = _sheet(captions, moments, _pictures(stage, episode, moments, camera))
+    if by_choices(episode):
+        sheet = _cards(captions, stage, episode, given or [Moment(float(time)) for time in episode.times], camera)
+    else:
+        moments = given or chosen_moments(captions, episode.times, episode.states)
+        sheet = _sheet(captions, moments, _pictures(stage, episode, moments, camera))
     part = path.with_name(f".{path.stem}.part.png")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -60,13 +65,31 @@ def write_sheet(path: Path, stage: Stage, episode: Episode, given: Sequence[Mome
         part.unlink(missing_ok=True)
 
 
+# ---- of an episode of choices ---------------------------------------------------------------------------------------
+def _cards(captions: Captions, stage: Stage, episode: Episode, moments: Sequence[Moment], camera: str) -> Image.Image:
+    """Every state, whole, with what was chosen there. Raises BadInput for a moment with a zoom."""
+    if (zoomed := next((moment for moment in moments if (moment.zoom or 1) > 1), None)) is not None:
+        raise BadInput(f"at {zoomed.time:g}: this board's pictures are shown whole; leave *{zoomed.zoom:g} out")
+    frames = ChoiceFrames(episode, captions, CARD, titled=False)
+    columns = min(CARDS, len(moments))
+    wide, high, rows = frames.width + GAP, frames.height + GAP, math.ceil(len(moments) / columns)
+    image = Image.new("RGB", (GAP + columns * wide, HEAD + rows * high), BACK)
+    _head(ImageDraw.Draw(image), captions, image.width)
+    for index, moment in enumerate(moments):
+        row = _row(episode, moment)
+        (picture,) = next(stage.pictures(episode.states[row][None], [View(moment.camera or camera, CARD)]))
+        ended = row == len(episode.states) - 1
+        card = frames.card([picture], float(episode.times[row]), moment.caption or "", ended=ended)
+        image.paste(card, (GAP + index % columns * wide, HEAD + index // columns * high))
+    return image
+
+
 # ---- pictures -------------------------------------------------------------------------------------------------------
 def _pictures(stage: Stage, episode: Episode, moments: Sequence[Moment], camera: str) -> list[Image.Image]:
     """One of each moment. Where no zoom is given all show the same part: everything that moves between them."""
     drawn = []
     for moment in moments:
-        row = int(np.searchsorted(episode.times, moment.time - 1e-6, side="left"))  # an event's effect comes after it
-        state = episode.states[min(row, len(episode.states) - 1)][None]
+        state = episode.states[_row(episode, moment)][None]
         view = View(moment.camera or camera, MAX_SIDE, fine=True)
         (picture,) = next(stage.pictures(state, [view]))
         drawn.append(picture)
@@ -78,6 +101,11 @@ def _pictures(stage: Stage, episode: Episode, moments: Sequence[Moment], camera:
         .resize(size, Image.Resampling.LANCZOS)
         for picture, moment in zip(drawn, moments, strict=True)
     ]
+
+
+def _row(episode: Episode, moment: Moment) -> int:
+    """The state of a moment: an event's effect comes after it."""
+    return min(int(np.searchsorted(episode.times, moment.time - 1e-6, side="left")), len(episode.states) - 1)
 
 
 def _moving(pictures: Sequence[np.ndarray]) -> Box:

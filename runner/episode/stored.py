@@ -37,12 +37,13 @@ class EpisodeError(AssayError):
 
 @dataclass(frozen=True)
 class Episode:
-    """A closed attempt. ``folder`` holds its artifacts; ``model`` is what the run says was evaluated."""
+    """A closed attempt. ``folder`` holds its artifacts; ``model`` and ``board`` are what the run says was evaluated."""
 
     run: str
     model: str
     record: AttemptRecord
     folder: Path
+    board: str = ""
 
     @property
     def name(self) -> str:
@@ -136,7 +137,8 @@ def open_episode(store: Store, run: Run, row: AttemptRow) -> Episode:
         why = "it was made elsewhere" if row.state == "closed" else "it has not ended"
         raise EpisodeError(f"attempt {row.sequence} of run {run.name}: there is no record of it: {why}")
     record = AttemptRecord.model_validate_json(row.record)
-    return Episode(run.name, str(run.settings.get("model", "")), record, store.attempt_folder(run, row.id).final)
+    model, board = (str(run.settings.get(name, "")) for name in ("model", "board"))
+    return Episode(run.name, model, record, store.attempt_folder(run, row.id).final, board)
 
 
 def find_attempt(store: Store, run: Run, key: str) -> AttemptRow:
