@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import uuid
 from collections.abc import Iterator
 from random import Random
 from typing import Any
 
 from leaderboard_records import IMAGES
-from sqlmodel import Session
+from run_writer import Writer, new_run
 
 from images.kidgym import png, solve
 from images.kidgym.draw import frame
@@ -19,11 +18,10 @@ from manifests.lookup import condition_count
 from manifests.records import Artifact, Usage
 from runner.agents.base import AgentInfo
 from runner.agents.choices import as_published, strict
-from runner.plan import Planned, budget_labels, plan, run_mode, versions
-from runner.record import Course, Ending, Identity, make_record
+from runner.plan import Planned
+from runner.record import Course, Ending
 from runner.runtimes.base import RuntimeFacts
-from runner.settings import Choices, run_settings
-from runner.store import ledger
+from runner.settings import Choices
 from runner.store.artifacts import AttemptFolder
 from runner.store.store import Run, Store
 
@@ -42,71 +40,42 @@ def write_kidgym(
 ) -> Run:
     """A run whose model takes the right option with chance ``skill``, else any. Its first ``kept`` attempts have a
     transcript with pictures."""
-    manifests, kind = load(), "model" if "/" in model else "baseline"
+    kind = "model" if "/" in model else "baseline"
     given = {"setting": mode} if kind == "model" else {}
     info = AgentInfo(model, kind, "1", "f" * 64, "L0", parameters=given)
     choices = Choices(model=model, board="kidgym", subset=subset, protocol="pass1", runtime="docker")
-    planned = plan(manifests, choices, info)
-    recorded = run_settings(
-        choices,
-        info,
-        environments={item.environment_id: item.engine for item in planned},
-        budgets=budget_labels(manifests, planned),
-        runtime="docker",
-        images={},
-        versions=versions(manifests, (item.engine for item in planned)),
-        mode=run_mode(manifests, "kidgym", planned),
-    )
-    run = store.create_run(name, recorded)
+    run, planned = new_run(store, name, choices, info, {})
     random, left = Random(name), kept
     with store.database.write() as session:
+        writer = Writer(session, run, info, RuntimeFacts("docker", True, "chosen"))
         for item in planned:
-            for condition in range(condition_count(manifests, item.environment_id, subset)):
-                _write(store, session, run, item, condition, info, random, skill, keep=left > 0)
+            for condition in range(condition_count(load(), item.environment_id, subset)):
+                _write(store, writer, item, condition, random, skill, keep=left > 0)
                 left -= 1
     return run
 
 
 def _write(
-    store: Store,
-    session: Session,
-    run: Run,
-    planned: Planned,
-    condition: int,
-    info: AgentInfo,
-    random: Random,
-    skill: float,
-    *,
-    keep: bool,
+    store: Store, writer: Writer, planned: Planned, condition: int, random: Random, skill: float, *, keep: bool
 ) -> None:
-    attempt = uuid.uuid4().hex
-    place = {"environment_id": planned.environment_id, "condition": condition}
-    opened = ledger.append(session, run.id, "opened", {"attempt": attempt, **place})
-    began = ledger.append(session, run.id, "began", {"attempt": attempt})
+    begun = writer.begin(planned, condition)
     code, level = planned.environment_id.rpartition("/")[2].split("-L")
     episode = Episode(code, int(level), condition)
-    folder = store.attempt_folder(run, attempt) if keep else None
+    folder = store.attempt_folder(writer.run, begun.id) if keep else None
     if folder is not None:
         folder.start()
         folder.keep("describe.json", json.dumps({"task": episode.task.goal, "control_hz": 1}).encode())
-    rows = list(_played(episode, random, skill, "/" in info.name, folder))
+    rows = list(_played(episode, random, skill, "/" in writer.info.name, folder))
     files: tuple[Artifact, ...] = () if folder is None else folder.seal()
     course = Course(
-        began_at=began.time,
         wall_s=2.5 * len(rows),
         success_wall_s=2.5 * len(rows) if episode.end == "success" else None,
         images=IMAGES,
         usage=Usage(tokens_input=900 * len(rows), tokens_cached=0, tokens_output=12 * len(rows), cost_usd=0.001),
     )
-    identity = Identity(attempt, run.id, opened.sequence, planned, condition, info, _facts(), opened.time)
-    record = make_record(load(), identity, course, _ending(episode, rows), files)
-    ledger.append(session, run.id, "closed", {"attempt": attempt, "record": record.model_dump(mode="json")})
+    record = writer.close(begun, course, _ending(episode, rows), files)
     if folder is not None:
         folder.publish(record)
-
-
-def _facts() -> RuntimeFacts:
-    return RuntimeFacts("docker", True, "chosen")
 
 
 def _played(

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import uuid
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
-from sqlmodel import Session
+from run_writer import Writer, new_run
 
-from manifests.load import load
 from manifests.records import Artifact, ImageIdentity, Usage
 from runner.agents.base import AgentInfo
-from runner.plan import Planned, budget_labels, plan, versions
-from runner.record import Course, Ending, Identity, make_record
+from runner.plan import Planned
+from runner.record import Course, Ending
 from runner.runtimes.base import RuntimeFacts
-from runner.settings import Choices, run_settings
-from runner.store import ledger
+from runner.settings import Choices
 from runner.store.artifacts import RECORD
 from runner.store.store import Run, Store
 from runner.store.text import canonical
@@ -40,7 +38,6 @@ IMAGES = (
     ImageIdentity(role="sandbox", reference="assay/sandbox", id="sha256:" + "c" * 64, content="sha256:" + "d" * 64),
 )
 ACTIONS = b"the actions of an attempt"
-SHA256 = hashlib.sha256(ACTIONS).hexdigest()
 SHA256 = hashlib.sha256(ACTIONS).hexdigest()
 FILES = (Artifact(name="actions.npy", sha256=SHA256, size=len(ACTIONS), media_type="application/x-npy"),)
 BASELINES = ("noop", "random", "reference")
@@ -66,65 +63,37 @@ def write_run(
 ) -> Run:
     """A run whose attempts ended as ``play(environment id, condition, ordinal)`` says; None leaves the rest of the
     condition to come. ``settings`` replaces recorded settings."""
-    manifests = load()
     kind = "baseline" if model in BASELINES else "model"
     info = AgentInfo(model, kind, "1", "f" * 64, level, parameters=dict(parameters or {}))
     choices = Choices(model=model, subset=subset, tasks=tasks, protocol=protocol, runtime=runtime)
-    planned = plan(manifests, choices, info)
-    recorded = run_settings(
-        choices,
-        info,
-        environments={item.environment_id: item.engine for item in planned},
-        budgets=budget_labels(manifests, planned),
-        runtime=runtime,
-        images={},
-        versions=versions(manifests, (item.engine for item in planned)),
+    run, planned = new_run(store, name, choices, info, settings or {})
+    course = Course(
+        wall_s=wall_s,
+        images=IMAGES if runtime == "docker" else (),
+        fingerprint={"mujoco": "4.0.1", "arch": "x86_64"},
+        realized={"stiffness": 22.0},
+        usage=usage or Usage(),
     )
-    run = store.create_run(name, {**recorded, **(settings or {})})
-    facts = RuntimeFacts(runtime, runtime == "docker", "chosen")
-    with store.database.write() as session:  # one transaction: a ranked run is written in a second
+    with store.database.write() as session:
+        writer = Writer(session, run, info, RuntimeFacts(runtime, runtime == "docker", "chosen"))
         for item in planned:
             for condition in range(4):
                 for ordinal in (1, 2, 3):
                     ending = play(item.environment_id, condition, ordinal)
                     if ending is None:
                         break
-                    _write(store, session, run, item, condition, info, facts, ending, usage or Usage(), wall_s)
+                    _write(store, writer, item, condition, ending, course)
     return run
 
 
-def _write(
-    store: Store,
-    session: Session,
-    run: Run,
-    planned: Planned,
-    condition: int,
-    info: AgentInfo,
-    facts: RuntimeFacts,
-    ending: Ending,
-    usage: Usage,
-    wall_s: float,
-) -> None:
-    attempt = uuid.uuid4().hex
-    place = {"environment_id": planned.environment_id, "condition": condition}
-    opened = ledger.append(session, run.id, "opened", {"attempt": attempt, **place})
-    began = ledger.append(session, run.id, "began", {"attempt": attempt})
-    course = Course(
-        began_at=began.time,
-        wall_s=wall_s,
-        success_wall_s=wall_s if ending.cause == "goal_met" else None,
-        images=IMAGES if facts.name == "docker" else (),
-        fingerprint={"mujoco": "4.0.1", "arch": "x86_64"},
-        realized={"stiffness": 22.0},
-        usage=usage,
-    )
-    identity = Identity(attempt, run.id, opened.sequence, planned, condition, info, facts, opened.time)
-    record = make_record(load(), identity, course, ending, FILES)
-    folder = store.attempt_folder(run, attempt).final
+def _write(store: Store, writer: Writer, planned: Planned, condition: int, ending: Ending, course: Course) -> None:
+    success_wall_s = course.wall_s if ending.cause == "goal_met" else None
+    begun = writer.begin(planned, condition)
+    record = writer.close(begun, replace(course, success_wall_s=success_wall_s), ending, FILES)
+    folder = store.attempt_folder(writer.run, begun.id).final
     folder.mkdir(parents=True)
     (folder / RECORD).write_bytes(canonical(record.model_dump(mode="json")))
     (folder / "actions.npy").write_bytes(ACTIONS)
-    ledger.append(session, run.id, "closed", {"attempt": attempt, "record": record.model_dump(mode="json")})
 
 
 def twice(*endings: Ending) -> Play:
