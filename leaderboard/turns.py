@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +46,7 @@ class Turn:
     published: Reading | None
     picture: bytes | None
     sent: bool
+    after: bytes | None = None
 
     @property
     def apart(self) -> bool:
@@ -66,7 +67,7 @@ def turns(store: Store, run: Run, record: AttemptRecord, stored: Stored) -> list
     for number, row in enumerate(found):
         was_sent = next(sent, None) if row.get("reply") is not None else None
         result.append(_turn(number, row, was_sent or drawn.get(number), was_sent is not None))
-    return result
+    return [*result[:-1], *(replace(turn, after=drawn.get(len(result))) for turn in result[-1:])]
 
 
 def drawn_folder(store: Store, run: Run, record: AttemptRecord) -> Path:

@@ -223,7 +223,18 @@ def test_without_pictures_the_page_names_the_command_and_then_shows_what_it_has_
         (folder / f"state_{index:05d}.png").write_bytes(b"picture %d" % index)
     drawn, shown = steps_of(site, store, "random", attempt)
     assert [turn.picture for turn in drawn] == [b"picture %d" % index for index in range(len(found))]
-    assert shown.count("drawn from the recorded state") >= len(found)
+    assert shown.count("<p><small>drawn from the recorded state</small></p>") == len(found) + 1
+    assert drawn[-1].after == b"picture %d" % len(found)
+    assert all(turn.after is None for turn in drawn[:-1])
+
+
+def test_the_page_says_how_it_ended_and_how_the_picture_after_the_last_step_is_drawn(site: Site, store: Store) -> None:
+    attempt = attempts(site, store, "large")[0]
+    assert attempt.record is not None
+    found, shown = steps_of(site, store, "large", attempt)
+    end = shown[shown.index(f"After step {len(found)}") :]
+    assert attempt.record.text in end
+    assert f"assay episode large {attempt.record.sequence} --size 576 --stills rendered/" in end
 
 
 @pytest.mark.parametrize("odd", [None, 7, "x", [], [3], [{}], [{"options": 3, "taken": "A", "strict": []}]])

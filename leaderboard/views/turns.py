@@ -16,6 +16,7 @@ from manifests.records import AttemptRecord
 
 LONGEST = 4000  # characters of a reply
 LARGEST = 1 << 20  # bytes of a picture
+DRAWN = "drawn from the recorded state"
 STRICT, PUBLISHED = "strict decoder, which counts", "decoder of the published text"
 
 
@@ -28,7 +29,7 @@ def build(run: str, record: AttemptRecord, stored: Stored, turns: Sequence[Turn]
     blocks.append(_head(record, turns))
     if all(turn.picture is None for turn in turns):
         blocks.append(_how_to_draw(run, record))
-    steps = [_step(turn, record) for turn in turns]
+    steps = [*(_step(turn, record) for turn in turns), _end(run, turns[-1], record)]
     return [*blocks, Block(tag("div", *steps, class_="steps"), _data(record, turns))]
 
 
@@ -52,13 +53,24 @@ def _step(turn: Turn, record: AttemptRecord) -> Safe:
                id=f"step-{turn.step}")  # fmt: skip
 
 
+def _end(run: str, last: Turn, record: AttemptRecord) -> Safe:
+    """What the last step led to."""
+    drawn = last.after is not None
+    shown = _image(last.after, f"After step {last.step}", DRAWN)
+    how = tag("p", small("No model is sent it. Drawn by: "), code(Safe(escape(_command(run, record)))))
+    said = (tag("h3", f"After step {last.step}"), tag("p", record.text or record.cause), *([] if drawn else [how]))
+    return tag("section", tag("div", shown, class_="seen"), tag("div", *said), class_="step", id="end")
+
+
 def _picture(turn: Turn) -> Safe:
-    if turn.picture is None or len(turn.picture) > LARGEST:
+    return _image(turn.picture, f"Step {turn.step}", "as it was sent to the model" if turn.sent else DRAWN)
+
+
+def _image(picture: bytes | None, what: str, origin: str) -> Safe:
+    if picture is None or len(picture) > LARGEST:
         return tag("p", small("no picture of this step is stored"))
-    source = "data:image/png;base64," + base64.b64encode(turn.picture).decode()
-    origin = "as it was sent to the model" if turn.sent else "drawn from the recorded state"
-    words = f"Step {turn.step}, {origin}"
-    return join((tag("img", src=Safe(source), alt=words), tag("p", small(origin))))
+    source = "data:image/png;base64," + base64.b64encode(picture).decode()
+    return join((tag("img", src=Safe(source), alt=f"{what}, {origin}"), tag("p", small(origin))))
 
 
 def _options(turn: Turn) -> Safe:
@@ -101,12 +113,15 @@ def letter(index: int) -> str:
 
 
 def _how_to_draw(run: str, record: AttemptRecord) -> Safe:
-    command = COMMAND.format(run=run, sequence=record.sequence)
     return notice(
         "No picture of this episode is stored.",
         tag("p", "Whoever has the records draws them from the recorded states, in the folder of the run:"),
-        tag("pre", code(Safe(escape(command)))),
+        tag("pre", code(Safe(escape(_command(run, record))))),
     )
+
+
+def _command(run: str, record: AttemptRecord) -> str:
+    return COMMAND.format(run=run, sequence=record.sequence)
 
 
 def _data(record: AttemptRecord, turns: Sequence[Turn]) -> Data:
