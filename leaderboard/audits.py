@@ -6,7 +6,6 @@ which state of the ledger it speaks, and whoever doubts it runs the audit again.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,6 +14,8 @@ from typing import Any
 
 from sqlmodel import select
 
+from manifests import strict
+from manifests.records import LARGEST as WHOLE
 from runner.store.artifacts import RENDERED
 from runner.store.store import Run, Store
 from runner.store.tables import EntryRow
@@ -37,7 +38,7 @@ class Audit:
 
     @property
     def checks(self) -> list[dict[str, Any]]:
-        return [item for item in self.document.get("checks", ()) if isinstance(item, dict)]
+        return _dicts(self.document.get("checks"))
 
     @property
     def passed(self) -> bool:
@@ -73,23 +74,33 @@ def replay_of(reports: Iterable[Audit], sequence: int) -> dict[str, Any] | None:
     """What the latest report that replayed an attempt says of it, or None."""
     for report in reports:
         for check in report.checks:
-            rows = check.get("data", {}).get("attempts", ()) if check.get("name") == "replay" else ()
+            rows = _dicts(_data(check).get("attempts")) if check.get("name") == "replay" else []
             for row in rows:
-                if isinstance(row, dict) and row.get("sequence") == sequence:
+                if row.get("sequence") == sequence:
                     return row
     return None
 
 
 def _state(store: Store, run: Run, document: Mapping[str, Any]) -> tuple[int | None, bool]:
     """How many entries the audit saw, and whether the last of them still stands in the ledger."""
-    checks = (item for item in document.get("checks", ()) if isinstance(item, dict))
-    chain: dict[str, Any] = next((item for item in checks if item.get("name") == "chain"), {})
-    entries, head = chain.get("data", {}).get("entries"), chain.get("data", {}).get("head")
-    if not isinstance(entries, int):
+    checks = (item for item in _dicts(document.get("checks")) if item.get("name") == "chain")
+    chain = _data(next(checks, {}))
+    entries, head = chain.get("entries"), chain.get("head")
+    if not isinstance(entries, int) or not 0 < entries < WHOLE:
         return None, False
     with store.database.read() as session:
         query = select(EntryRow.hash).where(EntryRow.run_id == run.id, EntryRow.sequence == entries)
         return entries, session.exec(query).first() == head
+
+
+def _dicts(value: Any) -> list[dict[str, Any]]:
+    """The objects of a list in a document of a stranger."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def _data(check: Mapping[str, Any]) -> Mapping[str, Any]:
+    data = check.get("data")
+    return data if isinstance(data, dict) else {}
 
 
 def _folders(folder: Path) -> list[Path]:
@@ -111,8 +122,8 @@ def _read(path: Path) -> Mapping[str, Any] | None:
 def _document(path: Path, changed_ns: int, size: int) -> Mapping[str, Any] | None:
     """None for what is no report."""
     try:
-        found = json.loads(path.read_bytes())
-    except (OSError, ValueError):
+        found = strict.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
         return None
     run = found.get("run") if isinstance(found, dict) else None
     return found if isinstance(run, dict) and isinstance(run.get("id"), str) else None

@@ -58,7 +58,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Page:
-    """``title`` is that of the browser's window."""
+    """``title`` is that of the browser's window; empty for a part of a page."""
 
     title: str
     blocks: tuple[Block, ...]

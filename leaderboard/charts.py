@@ -9,6 +9,7 @@ from leaderboard.drawing import Drawing
 
 WIDTH, NARROW = 860.0, 400.0
 LETTER = 7.1  # width of a letter at size 13, on average
+REACHES = (0.05, 0.1, 0.2, 0.4, 0.6, 1.0)  # ends of a scale of differences
 SERIES = ("good", "bad", "green", "amber", "odd", "sky", "grey", "ink")
 
 
@@ -117,16 +118,20 @@ def differences(name: str, alt: str, lines: Sequence[Line]) -> Drawing:
     left = _room([line.label for line in lines])
     right = 20 + LETTER * max((len(line.note) for line in lines), default=0)
     spans = [abs(value) for line in lines for dot in line.dots for value in (dot.lower, dot.upper)]
-    reach, row = max([*spans, 0.05]) * 1.1, 30.0
+    furthest, row = max([*spans, 0.05]), 30.0
+    end = next((step for step in REACHES if step >= furthest), 1.0)
+    reach = 1.1 * end
     drawing = Drawing(name, alt, WIDTH, 40 + row * len(lines) + 30)
     bottom = 20 + row * len(lines)
 
     def at(value: float) -> float:
         return left + (WIDTH - left - right) * (value + reach) / (2 * reach)
 
+    for value in (-end, -end / 2, 0.0, end / 2, end):
+        drawing.line((at(value), 12), (at(value), bottom), colour="line")
+        words = f"{100 * value:+g}" if value else "0"
+        drawing.text(at(value), bottom + 18, words, colour="quiet", size=12, anchor="middle")
     drawing.line((at(0), 12), (at(0), bottom), colour="quiet", width=1.5)
-    for value in (-reach / 1.1, 0.0, reach / 1.1):
-        drawing.text(at(value), bottom + 18, f"{100 * value:+.1f}", colour="quiet", size=12, anchor="middle")
     for number, line in enumerate(lines):
         y = 14 + row * (number + 0.5)
         drawing.text(left - 12, y + 4, _cut(line.label), anchor="end")

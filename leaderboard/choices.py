@@ -3,7 +3,7 @@ a link of its own."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import streamlit as st
 
@@ -11,11 +11,12 @@ from leaderboard import audits, cached, episode_page, source, verify
 from leaderboard.blocks import Page, page
 from leaderboard.draw import draw
 from leaderboard.markup import notice, tag
-from leaderboard.ranking import Standing
+from leaderboard.ranking import Standing, counted
 from leaderboard.site import MOST_RUNS, Site
 from leaderboard.source import Attempt, Entry, Unscored
-from leaderboard.views import audit, compare, failures, parts, protocol, run, submit, suites, tasks, trouble
+from leaderboard.views import attempts, audit, compare, failures, parts, protocol, run, submit, suites, tasks, trouble
 from leaderboard.views import ranking as ranking_view
+from manifests.words import count
 from runner.store.status import EVALUATED
 
 ALL = "all"
@@ -28,6 +29,7 @@ def show_ranking(site: Site) -> None:
     if wanted is not None and any(item.setting.id == wanted for item in site.standings):
         chosen = [item for item in site.standings if item.setting.id == wanted]
     else:
+        _unknown_setting(site, "All settings are shown.")
         chosen = ranking_of(site)
     number = st.query_params.get("page", "1")
     page_number = int(number) if number.isascii() and number.isdigit() else 1
@@ -64,12 +66,16 @@ def show_suites(site: Site) -> None:
 
 
 def show_tasks(site: Site) -> None:
-    standing = _setting(site)
+    left, right = st.columns(2)
+    with left:
+        standing = _setting(site)
     if standing is None:
         return
     rows = {row.entry.run.name: row.entry for row in standing.rows}
     labels = {ALL: "how many runs solve it"} | {name: parts.agent_name(entry) for name, entry in rows.items()}
-    name = _pick("Outcomes of", "runs", labels, ALL)
+    _unknown_runs(rows)
+    with right:
+        name = _pick("Outcomes of", "runs", labels, ALL)
     if name in rows and site.look(rows[name].run) is not None:
         st.rerun()  # it is damaged: without it
     sort, suite = st.query_params.get("sort"), st.query_params.get("suite")
@@ -87,6 +93,8 @@ def show_task(site: Site, environment_id: str) -> None:
         trouble.unknown_task(environment_id)
         return
     wanted = st.query_params.get("setting")
+    if all(item.setting.id != wanted for item in standings):
+        _unknown_setting(site, "Another one is shown.")
     found = next((item for item in standings if item.setting.id == wanted), standings[0])
     draw(tasks.build_task(found, environment_id))
 
@@ -113,6 +121,9 @@ def _aside(site: Site, entries: list[Entry]) -> list[tuple[Entry, Attempt]]:
 def show_compare(site: Site) -> None:
     standing, entries = _runs(site, default=2)
     if standing is not None:
+        if len(entries) == 1:  # against the first, or the next one where it is the first itself
+            other = next((row.entry for row in standing.rows if row.entry.run != entries[0].run), None)
+            entries = [*([other] if other is not None else []), *entries]
         pairs = [cached.pair(site, entries[0], other) for other in entries[1:]]
         draw(compare.build(standing, entries, pairs))
 
@@ -120,6 +131,7 @@ def show_compare(site: Site) -> None:
 def show_audit(site: Site) -> None:
     runs = [entry.run for entry in site.entries if entry.run.kind == EVALUATED][:AUDITED]
     draw(audit.build(site.entries, audits.of_runs(site.store, runs)))
+    draw(cached.page(site, ("commands",), lambda: audit.commands(site.entries)), prefix="commands")
 
 
 def show_protocol(site: Site | None) -> None:
@@ -162,16 +174,16 @@ def show_run(site: Site, name: str, attempt: str | None) -> None:
         episode_page.show(site, detail, attempt)
         return
     query = st.query_params
-    wanted = run.Wanted(query.get("task"), query.get("code"), query.get("clause"), query.get("status"))
+    wanted = attempts.Wanted(query.get("task"), query.get("code"), query.get("clause"), query.get("status"))
     numbers = [
         row["sequence"]
         for row in detail.entry.report["attempts"]
         if wanted.takes(row, detail.clauses.get(row["sequence"]))
     ]
-    number = run.number_of(query.get("page"), len(numbers))
-    shown = source.attempts_of(site.store, detail.entry, numbers[(number - 1) * run.PAGE : number * run.PAGE])
+    number = attempts.number_of(query.get("page"), len(numbers))
+    shown = source.attempts_of(site.store, detail.entry, numbers[(number - 1) * attempts.PAGE : number * attempts.PAGE])
     about = run.About(cached.looked(site, found.run), audits.of_run(site.store, found.run))
-    draw(run.build(detail, about, wanted, run.Listed(shown, number, len(numbers))))
+    draw(run.build(detail, about, wanted, attempts.Listed(shown, number, len(numbers))))
 
 
 def _setting(site: Site) -> Standing | None:
@@ -180,6 +192,7 @@ def _setting(site: Site) -> Standing | None:
     if standing is None:
         draw(page("Assay", notice("No run of this store can be scored.", " See the ranking for the reasons.")))
         return None
+    _unknown_setting(site, "Another one is shown.")
     labels = {item.setting.id: f"{parts.setting_title(item.setting)}: {_count(item)}" for item in site.standings}
     if len(labels) > 1:
         chosen = _pick("Setting", "setting", labels, standing.setting.id)
@@ -188,21 +201,40 @@ def _setting(site: Site) -> Standing | None:
 
 
 def _runs(site: Site, default: int, *, every: bool = False) -> tuple[Standing | None, list[Entry]]:
-    """Setting and runs of the page. With ``every`` no choice means all runs that were not withdrawn."""
-    standing = _setting(site)
+    """Setting and runs of the page. With ``every`` no choice means all runs that are counted together."""
+    left, right = st.columns(2)
+    with left:
+        standing = _setting(site)
     if standing is None:
         return None, []
     labels = {row.entry.run.name: f"{parts.agent_name(row.entry)} · {row.entry.run.name}" for row in standing.rows}
     now = [name for name in dict.fromkeys(st.query_params.get_all("runs")) if name in labels][:MOST_RUNS]
+    _unknown_runs(labels)
+    together = counted(standing) or [row.entry for row in standing.rows]
     if len(labels) > 1:
-        now = _pick_many("Runs", "runs", labels, now, "all runs" if every else "the first ones")
+        none = parts.counted(standing, together) if every else "the first ones"
+        with right:
+            now = _pick_many("Runs", "runs", labels, now, none)
     if every and not now:
-        rows = [row.entry for row in standing.rows if row not in standing.withdrawn]
-        return standing, rows or [row.entry for row in standing.rows]
+        return standing, together
     entries = site.chosen(standing, now, default)
     if any(site.look(entry.run) is not None for entry in entries):
         st.rerun()  # one of them is damaged: without it
     return standing, entries
+
+
+def _unknown_setting(site: Site, instead: str) -> None:
+    """Say so where the address names a setting that there is not."""
+    wanted = st.query_params.get("setting")
+    if wanted is not None and all(item.setting.id != wanted for item in site.standings):
+        st.html(parts.unknown("This store", "setting", [wanted], instead))
+
+
+def _unknown_runs(known: Collection[str]) -> None:
+    """Say so where the address names runs that the setting has not."""
+    names = [name for name in dict.fromkeys(st.query_params.get_all("runs")) if name not in known and name != ALL]
+    if names:
+        st.html(parts.unknown("This setting", "run", names, "The ranking has all runs of this store, by setting."))
 
 
 def _pick(label: str, name: str, labels: dict[str, str], now: str) -> str:
@@ -246,7 +278,7 @@ def _plans(standing: Standing, environment_id: str) -> bool:
 
 
 def _count(standing: Standing) -> str:
-    return f"{len(standing.rows)} run{'s' * (len(standing.rows) != 1)}"
+    return count(len(standing.rows), "run")
 
 
 SHOWN: dict[str, Callable[..., None]] = {

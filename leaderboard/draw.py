@@ -9,17 +9,29 @@ import streamlit as st
 
 from leaderboard.blocks import Block, Data, Page
 from leaderboard.drawing import Drawing
+from leaderboard.markup import Safe, join
 
 Make = Callable[[], bytes | str]
 
 
 def draw(page: Page, prefix: str = "") -> None:
     """``prefix`` tells two pages of one visit apart."""
-    numbers = count()
+    if page.title:
+        titled(page.title)
+    numbers, waiting = count(), list[Safe]()
     for block in page.blocks:
-        st.html(block.html)
+        waiting.append(block.html)
         if block.data is not None or block.drawing is not None:
+            st.html(join(waiting))  # one element for all that stands between two rows of downloads
+            waiting.clear()
             _downloads(block, f"{prefix}{next(numbers)}")
+    if waiting:
+        st.html(join(waiting))
+
+
+def titled(title: str) -> None:
+    """The title of the browser's window."""
+    st.set_page_config(page_title=f"{title} · Assay leaderboard")
 
 
 def _downloads(block: Block, key: str) -> None:

@@ -7,7 +7,6 @@ drawn here. Of the evaluator's log only the public part is kept: when something 
 from __future__ import annotations
 
 import io
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,12 +14,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from manifests import arrays
+from manifests import arrays, strict
 from manifests.records import AttemptRecord
 from runner.store.artifacts import RENDERED, check, rendered_stem
 from runner.store.store import Run, Store
 
 LARGEST = 64 << 20  # bytes of a file that a page reads
+RATES = (0.01, 1e6)  # control steps a second that can be: what else a description says is not used
+LONGEST_S = 1e6  # simulated seconds of an event that can be
 VIDEOS = {".mp4": "video/mp4", ".webp": "image/webp"}
 
 
@@ -50,7 +51,8 @@ class Stored:
         """Simulated time (s) at the end of each action [n]."""
         count = 0 if self.actions is None else len(self.actions)
         rate = self.describe.get("control_hz")
-        step = 1 / rate if isinstance(rate, int | float) and rate > 0 else record.simulated_s / max(count, 1)
+        known = isinstance(rate, int | float) and RATES[0] <= rate <= RATES[1]
+        step = 1 / rate if known else record.simulated_s / max(count, 1)
         return np.arange(1, count + 1, dtype=np.float64) * float(step)
 
     def picture(self, record: AttemptRecord, name: str) -> bytes | None:
@@ -75,10 +77,10 @@ def read(store: Store, run: Run, record: AttemptRecord) -> Stored:
         else:
             raw[artifact.name] = (folder / artifact.name).read_bytes()
     found: dict[str, Any] = {}
-    for name, reader in (("describe.json", json.loads), ("actions.npy", _actions), ("transcript.jsonl", _lines)):
+    for name, reader in (("describe.json", strict.loads), ("actions.npy", _actions), ("transcript.jsonl", _lines)):
         try:
             found[name] = reader(raw[name]) if name in raw else None
-        except (ValueError, OSError):
+        except (ValueError, OSError, RecursionError):
             problems.append(f"{name} cannot be read")
     describe = found.get("describe.json")
     return Stored(
@@ -97,22 +99,24 @@ def _actions(raw: bytes) -> npt.NDArray[np.float64]:
     array = arrays.read(io.BytesIO(raw))
     if array.ndim != 2 or array.dtype.kind != "f":
         raise ValueError(f"actions are {array.dtype} {array.shape}")
+    if not np.isfinite(array).all():
+        raise ValueError("an action is no number")
     return np.asarray(array, dtype=np.float64)
 
 
 def _lines(raw: bytes) -> list[dict[str, Any]]:
-    return [entry for entry in map(json.loads, raw.splitlines()) if isinstance(entry, dict)]
+    return [entry for entry in map(strict.loads, raw.splitlines()) if isinstance(entry, dict)]
 
 
 def _events(raw: bytes) -> tuple[tuple[float, str], ...]:
     found = []
     try:
         entries = _lines(raw)
-    except ValueError:
+    except (ValueError, RecursionError):
         return ()
     for entry in entries:
         time, name = entry.get("simulated_s"), entry.get("event")
-        if isinstance(time, int | float) and isinstance(name, str):
+        if isinstance(time, int | float) and 0 <= time < LONGEST_S and isinstance(name, str):
             names = [value for key, value in entry.items() if key != "event" and isinstance(value, str)]
             found.append((float(time), f"{name}: {', '.join(names)}" if names else name))
     return tuple(found)

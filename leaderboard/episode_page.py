@@ -39,7 +39,7 @@ def show(site: Site, detail: Detail, sequence: str) -> None:
     if turns.has_turns(attempt.record):
         taken = turns.turns(site.store, run, attempt.record, stored)
         _heading(stored)
-        draw(page("Steps", *steps_view.build(run.name, attempt.record, stored, taken)), prefix="steps")
+        draw(page("", *steps_view.build(run.name, attempt.record, stored, taken)), prefix="steps")
     else:
         _playback(run.name, attempt.record, stored)
     _transcript(run.name, attempt, stored)
@@ -53,9 +53,7 @@ def _playback(run: str, record: AttemptRecord, stored: Stored) -> None:
     end, now = playback.end_of(record, stored), None
     if end >= STEP and stored.actions is not None and len(stored.actions):
         end = round(end, 1)
-        asked = st.query_params.get("t", "")
-        start = min(float(asked), end) if asked.replace(".", "", 1).isdigit() and asked.isascii() else end
-        at = st.slider("Simulated time (s)", 0.0, end, start, STEP, key=f"time-{record.attempt}")
+        at = _instant(end)
         now = None if at >= end else at
     left, right = st.columns([5, 4])
     with left:
@@ -67,9 +65,24 @@ def _playback(run: str, record: AttemptRecord, stored: Stored) -> None:
         st.html(playback.events(stored, now))
         if controls := playback.controls(record, stored, now):
             st.html(controls)
-    draw(page("Course", *playback.course(record, stored, now)), prefix="course")
+    draw(page("", *playback.course(record, stored, now)), prefix="course")
     for sheet in stored.sheets:
         st.image(sheet.path.read_bytes(), caption=MOMENTS, alt=MOMENTS)
+
+
+def _instant(end: float) -> float:
+    """Simulated time (s) of the slider, which stands in the address unless it is the end."""
+
+    def keep() -> None:
+        if st.session_state["time"] >= end:
+            st.query_params.pop("t", None)
+        else:
+            st.query_params["t"] = f"{st.session_state['time']:.1f}"
+
+    asked = st.query_params.get("t", "")
+    start = min(float(asked), end) if asked.replace(".", "", 1).isdigit() and asked.isascii() else end
+    at: float = st.slider("Simulated time (s)", 0.0, end, start, STEP, key="time", on_change=keep)
+    return at
 
 
 def _heading(stored: Stored) -> None:
@@ -83,7 +96,11 @@ def _videos(videos: tuple[Drawn, ...], now: float | None) -> None:
     labels = [item.label for item in videos]
     chosen = videos[0]
     if len(videos) > 1:
-        label = st.segmented_control("Camera", labels, default=labels[0], required=True, key="camera")
+        asked = st.query_params.get("camera")
+        first = asked if asked in labels else labels[0]
+        label = st.segmented_control(
+            "Camera", labels, default=first, required=True, key="film-of", on_change=_keep_camera
+        )
         chosen = videos[labels.index(label or labels[0])]
     place = st.empty()
     if st.session_state.get("film") != str(chosen.path):  # a move of the slider shows no such word in between
@@ -97,6 +114,10 @@ def _videos(videos: tuple[Drawn, ...], now: float | None) -> None:
     else:
         data = chosen.path.read_bytes()
         place.video(data, format=VIDEOS[chosen.path.suffix], start_time=int(now or 0), alt=f"Episode, {chosen.label}")
+
+
+def _keep_camera() -> None:
+    st.query_params["camera"] = st.session_state["film-of"]
 
 
 def _frame(path: Path, now: float) -> Image.Image:

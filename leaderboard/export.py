@@ -18,9 +18,11 @@ from pathlib import Path
 from leaderboard import audits, ready
 from leaderboard.blocks import Block, Page
 from leaderboard.markup import SITE, Safe, join, small, tag
-from leaderboard.ranking import Standing
+from leaderboard.ranking import Standing, counted
 from leaderboard.site import Found, Site, read_detail
 from leaderboard.views import audit, failures, front, parts, protocol, ranking, submit, suites, tasks
+from manifests import strict
+from manifests.words import count
 from runner.store.database import AssayError, BadInput
 from runner.store.store import Store
 
@@ -43,7 +45,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"assay: error: {error}", file=sys.stderr)
         return error.exit_code
     size = sum((options.output / name).stat().st_size for name in files)
-    print(f"{options.output}: {len(files)} files, {size / 1e6:.1f} MB; open {options.output / 'index.html'}")
+    print(f"{options.output}: {count(len(files), 'file')}, {size / 1e6:.1f} MB; open {options.output / 'index.html'}")
     return 0
 
 
@@ -120,13 +122,11 @@ def _pages(site: Site, standings: list[Standing]) -> Iterator[tuple[str, str | N
             suites.build(standing, site.details(site.chosen(standing, [], RUNS)), site.siblings(standing)),
         )
         yield f"tasks-{setting}.html", "tasks", tasks.build(standing, None, None, None)
-        runs = [row.entry for row in standing.rows if row not in standing.withdrawn][:TOGETHER]
+        runs = counted(standing)[:TOGETHER]
         yield f"failures-{setting}.html", "failures", failures.build(standing, runs or [standing.rows[0].entry], [])
-    yield (
-        "audit.html",
-        "audit",
-        audit.build(site.entries, audits.of_runs(site.store, [entry.run for entry in site.entries])),
-    )
+    reports = audits.of_runs(site.store, [entry.run for entry in site.entries])
+    parts_of_audit = (audit.build(site.entries, reports), audit.commands(site.entries))
+    yield "audit.html", "audit", Page("Audit", tuple(block for part in parts_of_audit for block in part.blocks))
     yield "submit.html", "submit", submit.build()
     yield "protocol.html", "protocol", protocol.build()
 
@@ -185,8 +185,8 @@ def _files_of(folder: Path) -> list[str]:
     try:
         if not folder.exists() or not any(folder.iterdir()):
             return []
-        listed = json.loads((folder / MARKER).read_bytes())["files"]
-    except (OSError, ValueError, KeyError, TypeError):
+        listed = [str(name) for name in strict.loads((folder / MARKER).read_bytes())["files"]]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         raise BadInput(f"output {folder}: is not empty and holds no site: name another folder with -o") from None
     return [name for name in listed if not os.path.isabs(name) and ".." not in Path(name).parts]
 

@@ -122,7 +122,7 @@ def _picked(text: str, sqlite: bool) -> list[Any]:
     """The values of PATHS."""
     if sqlite:
         return list(json.loads(text))
-    record = json.loads(text)
+    record = parse(text)
     return [_at(record, path.split(".")) for path in PATHS]
 
 

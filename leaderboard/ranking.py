@@ -82,6 +82,14 @@ def weight(standing: Standing) -> tuple[int, int, int, int, int]:
     )
 
 
+def counted(standing: Standing) -> list[Entry]:
+    """The runs that are counted together where none is chosen: those of models, without withdrawn ones. Baselines are
+    counted where there is nothing else: one of them solves tasks from the fields of the simulator, another does
+    nothing, and neither says what a model can do."""
+    runs = [row.entry for row in (*standing.ranked, *standing.unranked, *standing.partial)]
+    return [entry for entry in runs if not is_baseline(entry)] or runs
+
+
 def is_baseline(entry: Entry) -> bool:
     return entry.run.settings["agent"].get("kind") == BASELINE
 

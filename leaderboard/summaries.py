@@ -70,7 +70,10 @@ def load(place: Path | None, store: Store, heads: Mapping[str, Head]) -> dict[st
     found = {}
     for key, run in named(store, list(kept)).items():
         value, stamp, looked = kept[key]
-        found[key] = Summary(heads[key], read(run, value), stamp, looked)
+        try:
+            found[key] = Summary(heads[key], read(run, value), stamp, looked)
+        except (ValueError, KeyError, TypeError):  # what is no summary is made again
+            logger.warning("%s: the summary of %s is not used: it cannot be read", place, run.name)
     return found
 
 

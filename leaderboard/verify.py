@@ -6,7 +6,6 @@ time and files that it may write, and the bundle lies in a temporary folder that
 
 from __future__ import annotations
 
-import json
 import os
 import resource
 import subprocess
@@ -15,6 +14,8 @@ import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+
+from manifests import strict
 
 MOST_MB = 64  # of a bundle that the page takes; larger ones are verified by the command
 MEMORY = 2 << 30  # bytes of address space
@@ -51,8 +52,8 @@ def verify(bundle: bytes) -> dict[str, Any]:
         except subprocess.TimeoutExpired:
             raise CannotVerify(f"it took more than {SECONDS} s: verify it with `assay verify`") from None
     try:
-        found = json.loads(done.stdout)
-    except ValueError:
+        found = strict.loads(done.stdout)
+    except (ValueError, RecursionError):
         raise CannotVerify("it is no bundle, or needs more memory than this page gives it") from None
     if not isinstance(found, dict):
         raise CannotVerify("the check gave no result")

@@ -52,6 +52,7 @@ def _page(store: Store) -> None:
     elif task is not None:
         choices.show_task(site, task)
     elif view is None:
-        draw(cached.page(site, ("overview", site.unfinished), lambda: front.build(site)))
+        watch = front.filmed(site)
+        draw(cached.page(site, ("overview", site.unfinished, watch), lambda: front.build(site, watch)))
     else:
         choices.SHOWN[view](site)

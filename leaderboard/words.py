@@ -37,4 +37,6 @@ INCIDENTS = {
 
 CLAUSE_TEXT = "clause_text"  # key of a violation's data: the clause as the agent was told it
 
+ELSEWHERE = ("choices",)  # fields of evidence that the page of an attempt shows as its steps
+
 EVALUATE = "make evaluate MODEL=reference SUBSET=smoke"

@@ -152,6 +152,12 @@ def test_a_deep_link_shows_its_setting_and_its_runs(page: Page, address: str) ->
     assert heads[:3] == ["Type", "noop", "lab/half"]
 
 
+def test_the_window_has_the_name_of_its_page(page: Page, address: str) -> None:
+    for query, title in (("?view=failures", "Failures"), ("?run=half", "half"), ("?run=x", "No such run")):
+        visit(page, address + query)
+        assert page.title() == f"{title} · Assay leaderboard"
+
+
 def test_a_filter_narrows_the_ranking_and_stands_in_the_address(page: Page, address: str) -> None:
     visit(page, address + "?view=ranking")
     assert page.locator("section.standing").count() == 3
@@ -245,6 +251,9 @@ def test_an_episode_is_played_by_the_keyboard(page: Page, address: str) -> None:
     page.wait_for_selector("text=first camera at 2.0 s")
     page.wait_for_selector("text=What the evaluator saw: 1 of 2 events")
     assert page.locator("summary", has_text="Controls at 2.00 s: action 100 of 200").is_visible()
+    page.wait_for_url("**t=2.0**")
+    visit(page, page.url)  # what was chosen stands in the address
+    assert page.get_by_text("first camera at 2.0 s").is_visible()
 
 
 def test_a_transcript_is_shown_and_not_obeyed(page: Page, address: str) -> None:

@@ -139,6 +139,46 @@ def test_a_comparison_in_which_all_tasks_change_alike_has_an_exact_bound_and_no_
     assert "95 %: -100.00 to" not in page
 
 
+# -- what is chosen, and what is counted where nothing is
+
+
+@pytest.mark.parametrize("view", ["suites", "tasks", "compare", "failures", "ranking"])
+def test_an_address_with_a_setting_that_there_is_not_is_told_so(store: Store, view: str) -> None:
+    write_run(store, "one", twice(QUIT, QUIT))
+    page = words(visit(view=view, setting="0badc0de"))
+    assert "This store has no setting 0badc0de ." in page
+    assert "has no setting" not in words(visit(view=view))
+
+
+@pytest.mark.parametrize("view", ["suites", "tasks", "compare", "failures"])
+def test_an_address_with_a_run_that_the_setting_has_not_is_told_so(store: Store, view: str) -> None:
+    write_run(store, "one", twice(QUIT, QUIT))
+    page = words(visit(view=view, runs=["one", "gone", "<b>"]))
+    assert "This setting has no run gone , <b> ." in page if view != "tasks" else "This setting has no run gone" in page
+
+
+def test_baselines_are_counted_only_where_there_is_nothing_else(store: Store) -> None:
+    write_run(store, "reference", twice(SUCCESS), model="reference", subset="ep-launch")
+    write_run(store, "noop", twice(QUIT, QUIT), model="noop", subset="ep-launch")
+    page = words(visit())
+    assert "0 of 34 tasks are solved under no condition by any of 2 runs." in page
+    assert "Counted: 2 runs." in words(visit(view="tasks"))
+    write_run(store, "lab", twice(RULE, RULE), model="lab/lab", subset="ep-launch")
+    page = words(visit())
+    assert "34 of 34 tasks are solved under no condition by the only run of a model." in page
+    assert "Counted: 1 run of models; baselines are not counted." in words(visit(view="tasks"))
+    (row,) = lines(visit(view="failures"), "Scored failures by the clause that broke first")
+    assert row.startswith("interlock.launch RULE Launch 272 of 272")
+
+
+def test_one_run_is_compared_with_the_first(store: Store) -> None:
+    write_run(store, "best", twice(SUCCESS), model="lab/best", subset="ep-launch")
+    write_run(store, "second", twice(RULE, SUCCESS), model="lab/second", subset="ep-launch")
+    write_run(store, "third", twice(RULE, RULE), model="lab/third", subset="ep-launch")
+    assert "lab/third minus lab/best" in words(visit(view="compare", runs="third"))
+    assert "lab/best minus lab/second" in words(visit(view="compare", runs="best"))
+
+
 # -- overview
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from math import comb
 from xml.etree import ElementTree
 
@@ -14,9 +15,12 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from leaderboard import charts
-from leaderboard.blocks import data_of
+from leaderboard.blocks import data_of, html_of
 from leaderboard.charts import Dot, Line
 from leaderboard.drawing import SCALE, Drawing
+from leaderboard.views import protocol
+from leaderboard.views.submit import FIELDS
+from manifests.submission import Submission
 from scoring.flips import exact_mcnemar
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
@@ -65,6 +69,19 @@ def test_a_partial_run_has_a_bar_and_no_dot() -> None:
     drawing = charts.intervals("x", "alt", ["Pass@2"], [Line("run", (Dot(None, 0.1, 0.9),))])
     assert [mark.kind for mark in drawing.marks if mark.colour == "grey"] == ["line"]
     assert not [mark for mark in drawing.marks if mark.kind == "dot"]
+
+
+def test_the_page_that_explains_a_submission_names_every_field_of_its_statement() -> None:
+    named = {name for names, _ in FIELDS for name in names.split(", ")}
+    assert named == set(Submission.model_fields)
+
+
+def test_the_protocol_page_says_what_a_reader_must_know() -> None:
+    words = " ".join(re.sub(r"<[^>]+>", " ", html_of(protocol.build())).split())
+    assert "EP-20 is a diagnostic selection, partly chosen by what pilot runs could solve" in words
+    assert "no unbiased estimate of EP-100" in words
+    for name in ("single", "pass2", "pass1", "Known limitations", "Every rule and threshold", "30,000,000 tokens"):
+        assert name in words
 
 
 @given(st.integers(0, 40), st.integers(0, 40))

@@ -75,7 +75,7 @@ def test_new_records_appear_on_the_next_visit(store: Store) -> None:
     run = write_run(store, "r", lambda *_: None)
     assert "0 attempts" in words(visit(run="r"))
     store.open_attempt(run, "marble/dual-panda/A007", 0, Owner.current())
-    assert "1 attempts at the tasks of the selection: 1 pending" in words(visit(run="r"))
+    assert "1 attempt at the tasks of the selection: 1 pending" in words(visit(run="r"))
 
 
 # -- episode
@@ -93,6 +93,37 @@ def test_an_attempt_shows_its_verdict_with_the_clause_as_the_agent_was_told_it(s
     assert "264,704 of 30,000,000; input 262,960, of it cached 257,955, output 1,744" in page
     assert "Cost unknown" in page
     assert "actions.npy" in page
+
+
+def test_the_evidence_of_a_fault_is_shown_where_it_happened(store: Store) -> None:
+    ending = replace(FAULT, evidence={"exit_code": 137, "log": "killed in /home/alice/x.py <b>", "starts": 2})
+    write_run(store, "r", twice(ending))
+    page = words(visit(run="r", attempt=2))
+    assert "exit code 137 log killed in …/x.py <b> starts 2" in page
+    rows = lines(visit(view="failures"), "Incidents, 12 of 12 with their evidence")
+    assert "the container ended; kept: exit code, log, starts none that binds" in rows[0]
+
+
+def test_from_an_attempt_lead_ways_to_the_others_at_its_condition_and_to_the_next(store: Store) -> None:
+    write_run(store, "r", twice(RULE, SUCCESS))
+    page = visit(run="r", attempt=5)
+    assert "Attempts at this condition: ✕ RULE #1 [2] #2 [5] previous in the ledger next in the ledger" in words(page)
+    for other in (2, 8):
+        assert f"?run=r&amp;attempt={other}" in shown(page)
+    assert "previous in the ledger" not in words(visit(run="r", attempt=2))
+
+
+def test_a_run_has_the_command_that_makes_it_again_and_what_it_was_made_with(store: Store) -> None:
+    images = {"mujoco": {"environment": "sha256:" + "e" * 64}}
+    write_run(store, "r", twice(RULE), model="lab/r", settings={"images": images})
+    for page in (words(visit(run="r")), words(visit(view="audit"))):
+        assert (
+            "assay evaluate --model lab/r --board ep --subset smoke --protocol pass2 --profile embedded --seed 0"
+            in page
+        )
+        assert "--run again-r" in page
+    rows = lines(visit(run="r"), "What the run was made with")
+    assert f"image of mujoco: environment sha256:{'e' * 64}" in rows
 
 
 def test_unknown_usage_is_unknown_and_not_zero(store: Store) -> None:

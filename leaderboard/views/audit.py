@@ -9,10 +9,12 @@ from leaderboard.audits import Audit
 from leaderboard.blocks import Block, Page, data_of, page
 from leaderboard.markup import Safe, badge, code, join, link, notice, small, table, tag
 from leaderboard.source import Entry
-from leaderboard.views import parts
+from leaderboard.views import again, parts
+from manifests.words import count
 from runner.store.status import EVALUATED
 
 RUNS = 200  # lines of a table; the download has all
+STATUSES = ("candidate", "excluded", None, "extra", None)  # of the attempts behind the numbers of a line
 STATUS = {"passed": ("✓", ""), "failed": ("✕", "warn"), "skipped": ("–", "")}
 
 
@@ -27,10 +29,15 @@ def build(entries: Sequence[Entry], reports: Mapping[str, Sequence[Audit]]) -> P
             "records can ask again; an audit changes nothing.",
             class_="lead",
         ),
-        _how(entries),
         _reports(entries, reports),
         _incidents(entries),
+        _how(entries),
     )
+
+
+def commands(entries: Sequence[Entry]) -> Page:
+    """The end of the page, which depends on the settings of the runs alone."""
+    return page("", again.of_runs(entries))
 
 
 def command(run: str) -> Safe:
@@ -51,10 +58,11 @@ def _how(entries: Sequence[Entry]) -> Safe:
     return join(
         (
             tag("h2", "Run it yourself"),
+            tag("p", "Of a run, for example this one:"),
             command(name),
             tag(
                 "p",
-                "This checks and writes the report to where this page finds it. One from elsewhere is found in ",
+                "It writes the report to where this page finds it. One from elsewhere is found in ",
                 code(Safe("audits/ANY-NAME/audit.json")),
                 " below the folder of the records. It looks at:",
             ),
@@ -74,7 +82,7 @@ def _how(entries: Sequence[Entry]) -> Safe:
 def _reports(entries: Sequence[Entry], reports: Mapping[str, Sequence[Audit]]) -> Block | Safe:
     title = tag("h2", "Latest reports")
     if not reports:
-        return join((title, notice("No audit report is stored.", tag("p", "The command above writes one."))))
+        return join((title, notice("No audit report is stored.", tag("p", "The command below writes one."))))
     named = [(entry.run.name, report) for entry in entries for report in reports.get(entry.run.name, ())]
     return reports_of("audits", title, named, runs=True)
 
@@ -113,7 +121,7 @@ def _state(report: Audit) -> Safe:
     where = "written beside the run" if report.kept is None else f"kept as {report.kept}; nobody signs a report"
     if report.entries is None:
         return join(("it does not say", tag("br"), small(where)))
-    state: Any = f"its first {report.entries:,} entries"
+    state: Any = f"its first {count(report.entries, 'entry')}"
     if not report.holds:
         state = badge("not the ledger that is here", "warn")
     return join((state, tag("br"), small(where)))
@@ -139,16 +147,26 @@ def _incidents(entries: Sequence[Entry]) -> Block:
         plain.append([entry.run.name, counts["attempts"], *numbers, counts["excluded_percent"]])
         if any(numbers):
             share = counts["excluded_percent"]
-            cells = [f"{number} of {counts['attempts']}" if number else "–" for number in numbers]
+            cells = [
+                _number(entry, number, status) if number else "–"
+                for number, status in zip(numbers, STATUSES, strict=True)
+            ]
             name = join((link(entry.run.name, run=entry.run.name), tag("br"), small(parts.agent_name(entry))))
             rows.append([name, *cells, "–" if share is None else f"{share} %"])
     head = ("Run", "Open", "Confirmed", "Rejected", "Extra attempts", "Unknown causes", "Excluded")
-    caption = f"Incidents and extra attempts, {min(len(rows), RUNS)} of {len(entries)} runs"
+    caption = f"Incidents and extra attempts, {min(len(rows), RUNS)} of {count(len(entries), 'run')}"
     said = tag(
         "p",
-        "An incident is a claimed infrastructure fault. Only the board's keys confirm one; a confirmed one takes no "
-        "opportunity, and above 10 % excluded attempts a run has no rank. Extra attempts are kept and never scored.",
+        "An incident is a claimed infrastructure fault. The policy confirms it where the agent could not act yet, the "
+        "board's keys otherwise. A confirmed one takes no opportunity; above 10 % excluded attempts a run has no rank. "
+        "Extra attempts are kept and never scored.",
     )
     shown = table(caption, head, rows[:RUNS], kind="cards") if rows else tag("p", "No run has any.")
     columns = ("run", "attempts", "open", "confirmed", "rejected", "extra", "unknown_causes", "excluded_percent")
     return Block(join((tag("h2", "Incidents and decisions"), said, shown)), data_of("incidents", columns, plain))
+
+
+def _number(entry: Entry, number: int, status: str | None) -> Safe:
+    """How many attempts, with a way to them where they have a status of their own."""
+    words = f"{number} of {entry.report['ledger']['attempts']}"
+    return Safe(words) if status is None else link(words, run=entry.run.name, status=status)

@@ -14,6 +14,7 @@ from leaderboard.ranking import Standing
 from leaderboard.source import Entry
 from leaderboard.views import parts
 from manifests.load import load
+from manifests.words import count
 
 FLIPS = 200  # conditions listed of each kind; the download has all
 
@@ -144,8 +145,8 @@ def _flips(pair: Pair, metric: str, name: str, sampled: Sampled) -> Block:
         ["does not", len(gained), found["neither"]],
     ]
     note = (
-        f"{test}; {found['undecided']} of {found['planned']} conditions are open in one of the runs. The test takes "
-        f"conditions as independent{sampled.independent}."
+        f"{test}; {found['undecided']} of {count(found['planned'], 'condition')} open in one of the runs. "
+        f"The test takes conditions as independent{sampled.independent}."
     )
     lists = [
         _list(f"Gained: only {parts.agent_name(pair.second)} solves them", gained, pair),
@@ -160,7 +161,7 @@ def _flips(pair: Pair, metric: str, name: str, sampled: Sampled) -> Block:
         )
     )
     columns = ("change", "environment_id", "condition")
-    plain = [["gained", *place] for place in gained] + [["lost", *place] for place in lost]
+    plain = [[change, *place] for change, places in (("gained", gained), ("lost", lost)) for place in places]
     return Block(html, data_of(f"flips-{name}", columns, plain))
 
 

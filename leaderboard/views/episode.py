@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from leaderboard.blocks import Block, Page, page
+from leaderboard.blocks import Block, Page, data_of, page
 from leaderboard.markup import Safe, code, facts, join, link, moment, notice, seconds, table, tag, whole
-from leaderboard.source import Attempt, Entry
+from leaderboard.public import inline, public_value
+from leaderboard.source import Attempt, Entry, ordinals
 from leaderboard.views import parts
-from leaderboard.words import CLAUSE_TEXT, INCIDENTS
+from leaderboard.words import CLAUSE_TEXT, ELSEWHERE, INCIDENTS
 from manifests.load import load
 from manifests.records import AttemptRecord
+from manifests.words import count
 from runner.store.decisions import Decision
 
 
@@ -31,6 +34,7 @@ def verdict(entry: Entry, attempt: Attempt, replay: dict[str, Any] | None) -> Pa
             parts.agent_name(entry),
             class_="quiet",
         ),
+        _around(entry, attempt),
     ]
     name = f"Attempt {number} of {entry.run.name}"
     if record is None and row.state == "closed":
@@ -47,13 +51,35 @@ def verdict(entry: Entry, attempt: Attempt, replay: dict[str, Any] | None) -> Pa
     return page(name, *blocks, tag("h2", "Verdict"), _verdict(attempt, record, replay))
 
 
+def _around(entry: Entry, attempt: Attempt) -> Safe:
+    """To the other attempts at the condition, and to those before and after it in the ledger."""
+    rows = entry.report["attempts"]
+    numbers, here = ordinals(rows), attempt.row.sequence
+    if here not in numbers:
+        return Safe("")
+    place = attempt.row.environment_id, attempt.row.condition
+    found = [row for row in rows if (row["environment_id"], row["condition"]) == place]
+    items = [
+        tag("span", parts.attempt_name(numbers[here], here), aria_current="true")
+        if row["sequence"] == here
+        else parts.mark(entry.run.name, row, numbers[row["sequence"]])
+        for row in found
+    ]
+    order = [row["sequence"] for row in rows]
+    at = order.index(here)
+    steps = {"previous in the ledger": order[at - 1 : at], "next in the ledger": order[at + 1 : at + 2]}
+    items += [link(label, run=entry.run.name, attempt=to) for label, sequences in steps.items() for to in sequences]
+    listed = tag("ol", *(tag("li", item) for item in items))
+    return tag("nav", tag("span", "Attempts at this condition:"), listed, class_="choice", aria_label="Other attempts")
+
+
 def _nth(ordinal: int | None) -> str:
     return "" if ordinal is None else f"attempt {ordinal} at it · "
 
 
 def record_of(record: AttemptRecord) -> Page:
     """The rest of the page: the fields of the record."""
-    blocks = [
+    blocks: list[Block | Safe] = [
         tag("h2", "Course and usage"),
         _course(record),
         tag("h2", "Where it ran"),
@@ -61,7 +87,27 @@ def record_of(record: AttemptRecord) -> Page:
     ]
     if record.realized:
         blocks += [tag("h2", "Initial state as realized"), facts(sorted(record.realized.items()))]
-    return page("Record", *blocks, tag("h2", "Evidence"), _artifacts(record))
+    whole_record = public_value(record.model_dump(mode="json"))
+    fields = data_of(f"record-{record.sequence}", ("field", "value"), _leaves(whole_record))
+    blocks.append(Block(tag("p", "All fields of the record, to download:", class_="quiet"), fields))
+    return page("", *blocks, *_evidence(record), _artifacts(record))
+
+
+def _leaves(value: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, str | None]]:
+    """Dotted path and value of every field; a list is one value."""
+    for name, item in value.items():
+        where = f"{path}.{name}" if path else name
+        if isinstance(item, Mapping) and item:
+            yield from _leaves(item, where)
+        else:
+            yield where, None if item is None else inline(item)
+
+
+def _evidence(record: AttemptRecord) -> list[Safe]:
+    """What the runner kept of how the attempt ended: exit codes, logs, tracebacks, the provider's answers."""
+    kept = {name: value for name, value in sorted(record.evidence.items()) if name not in ELSEWHERE}
+    pairs = [(name.replace("_", " "), tag("pre", code(value))) for name, value in kept.items()]
+    return [tag("h2", "Evidence"), facts(pairs) if pairs else tag("p", "The runner noted nothing besides.")]
 
 
 def _verdict(attempt: Attempt, record: AttemptRecord, replay: dict[str, Any] | None) -> Safe:
@@ -104,16 +150,17 @@ def _replay(found: dict[str, Any] | None) -> str:
     if found.get("status") == "failed":
         return f"could not be replayed: {found.get('why')}"
     words = {"same": "the same", "diverged": "diverged"}
-    apart = found.get("divergence") or {}
+    given = found.get("divergence")
+    apart = given if isinstance(given, Mapping) else {}
     where = f", first in {apart.get('field')} by action {apart.get('by')}" if apart else ""
-    return f"{words.get(str(found.get('status')), 'unknown')} over {found.get('actions')} actions{where}"
+    actions = found.get("actions")
+    number = count(actions, "action") if isinstance(actions, int) else "an unknown number of actions"
+    return f"{words.get(str(found.get('status')), 'unknown')} over {number}{where}"
 
 
 def _decision(decision: Decision) -> str:
-    payload = decision.payload
-    return (
-        f"{decision.decision} by {payload.get('reviewer')} (ledger entry {decision.sequence}): {payload.get('reason')}"
-    )
+    who = f"{decision.reviewer} (ledger entry {decision.sequence})"
+    return f"{decision.decision} by {who}: {decision.payload.get('reason')}"
 
 
 def _course(record: AttemptRecord) -> Safe:
@@ -167,8 +214,10 @@ def _place(record: AttemptRecord) -> Safe:
     )
 
 
-def _artifacts(record: AttemptRecord) -> Safe:
+def _artifacts(record: AttemptRecord) -> Block | Safe:
     if not record.artifacts:
         return tag("p", "This attempt has no stored files.")
-    rows = [[item.name, item.media_type, f"{item.size:,} bytes", code(item.sha256)] for item in record.artifacts]
-    return table("Stored files", ("File", "Type", "Size", "SHA-256"), rows, kind="cards")
+    rows = [[item.name, item.media_type, count(item.size, "byte"), code(item.sha256)] for item in record.artifacts]
+    plain = [[item.name, item.media_type, item.size, item.sha256] for item in record.artifacts]
+    shown = table("Stored files", ("File", "Type", "Size", "SHA-256"), rows, kind="cards")
+    return Block(shown, data_of(f"files-{record.sequence}", ("file", "type", "bytes", "sha256"), plain))

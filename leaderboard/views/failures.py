@@ -10,11 +10,12 @@ from typing import Any
 from leaderboard import charts
 from leaderboard.blocks import Block, Page, data_of, figure, page
 from leaderboard.markup import Safe, code, join, link, notice, small, table, tag
-from leaderboard.ranking import Standing
+from leaderboard.ranking import Standing, is_baseline
 from leaderboard.source import Attempt, Entry
 from leaderboard.views import parts
-from leaderboard.words import INCIDENTS
+from leaderboard.words import ELSEWHERE, INCIDENTS
 from manifests.load import load
+from manifests.words import count
 
 CLAUSES = 40  # lines of the table of clauses; the download has all
 ASIDE = 100  # attempts of a run that were excluded or claimed; the run's page has all
@@ -24,11 +25,12 @@ def build(standing: Standing, entries: Sequence[Entry], aside: Sequence[tuple[En
     """``entries`` are the runs that are counted together, ``aside`` their attempts with an incident."""
     names = ", ".join(parts.agent_name(entry) for entry in entries)
     if len(entries) > 3:
-        names = f"{len(entries)} runs of this setting, together"
+        names = f"{count(len(entries), 'run')} of this setting, together"
+    left_out = any(map(is_baseline, (row.entry for row in standing.rows))) and not any(map(is_baseline, entries))
     head = (
         tag("h1", "Failures"),
         tag("p", parts.setting_title(standing.setting), class_="quiet"),
-        tag("p", "Counted: ", tag("strong", names), class_="lead"),
+        tag("p", "Counted: ", tag("strong", names), ". Baselines are not." if left_out else "", class_="lead"),
     )
     if not any(entry.failures or entry.others for entry in entries):
         return page("Failures", *head, notice("No attempt failed, and none was left out."))
@@ -40,8 +42,8 @@ def build(standing: Standing, entries: Sequence[Entry], aside: Sequence[tuple[En
 def _by_suite(entries: Sequence[Entry]) -> dict[str, Counter[str]]:
     found: dict[str, Counter[str]] = {row["label"]: Counter() for row in entries[0].report["by"]["suite"]}
     for entry in entries:
-        for suite, failure, _, count in entry.failures:
-            found[suite][failure] += count
+        for suite, failure, _, number in entry.failures:
+            found[suite][failure] += number
     return found
 
 
@@ -82,7 +84,7 @@ def _figure(standing: Standing, entries: Sequence[Entry]) -> list[Block]:
         for suite, counts in found.items()
     ]
     alt = "Scored failures by suite, split by code: " + "; ".join(
-        f"{suite} " + ", ".join(f"{name} {count}" for name, count in zip(names, counts, strict=True) if count)
+        f"{suite} " + ", ".join(f"{name} {number}" for name, number in zip(names, counts, strict=True) if number)
         for suite, counts in rows
     )
     drawing = charts.stacked(f"failures-{standing.setting.id}", alt, names, rows)
@@ -93,40 +95,46 @@ def _clauses(standing: Standing, entries: Sequence[Entry]) -> Block:
     """The clauses that broke first. With one run a line leads to its attempts."""
     counts: Counter[tuple[str, str, str]] = Counter()
     for entry in entries:
-        for suite, failure, clause, count in entry.failures:
-            counts[suite, failure, clause] += count
+        for suite, failure, clause, number in entry.failures:
+            counts[suite, failure, clause] += number
     total = sum(counts.values())
     only = entries[0].run.name if len(entries) == 1 else None
     rows = []
-    for (suite, failure, clause), count in counts.most_common(CLAUSES):
-        label = "not recorded" if clause == "none" else clause
-        where = code(label) if only is None else link(label, run=only, code=failure, clause=clause)
-        rows.append([where, code(failure), suite, f"{count} of {total}"])
+    for (suite, failure, clause), number in counts.most_common(CLAUSES):
+        label = parts.clause_name(clause)
+        where = (
+            (code(label) if clause != "none" else label)
+            if only is None
+            else link(label, run=only, code=failure, clause=clause)
+        )
+        rows.append([where, code(failure), suite, f"{number} of {total}"])
     html = join(
         (
             tag("h2", "First violated clause"),
             table("Scored failures by the clause that broke first", ("Clause", "Code", "Suite", "Failures"), rows),
         )
     )
-    plain = [[suite, failure, clause, count] for (suite, failure, clause), count in counts.most_common()]
+    plain = [[suite, failure, clause, number] for (suite, failure, clause), number in counts.most_common()]
     return Block(html, data_of(f"clauses-{standing.setting.id}", ("suite", "code", "clause", "failures"), plain))
 
 
 def _others(standing: Standing, entries: Sequence[Entry]) -> Block:
     counts: Counter[tuple[str, str]] = Counter()
     for entry in entries:
-        for status, cause, count in entry.others:
-            counts[status, cause] += count
+        for status, cause, number in entry.others:
+            counts[status, cause] += number
     every = sum(entry.report["ledger"]["attempts"] for entry in entries)
     causes = load().causes
     rows = [
-        [status, code(cause), causes[cause].text if cause in causes else "no text for it", f"{count} of {every}"]
-        for (status, cause), count in counts.most_common()
+        [status, code(cause), causes[cause].text if cause in causes else "no text for it", f"{number} of {every}"]
+        for (status, cause), number in counts.most_common()
     ]
     head = ("Status", "Cause", "Meaning", "Attempts")
     told = table("Attempts that are not scored, by status and cause", head, rows, kind="cards")
-    html = join((tag("h2", "Attempts that do not count"), told if rows else tag("p", f"None of {every} attempts.")))
-    plain = [[status, cause, count, every] for (status, cause), count in counts.most_common()]
+    html = join(
+        (tag("h2", "Attempts that do not count"), told if rows else tag("p", f"None of {count(every, 'attempt')}."))
+    )
+    plain = [[status, cause, number, every] for (status, cause), number in counts.most_common()]
     return Block(html, data_of(f"not-scored-{standing.setting.id}", ("status", "cause", "count", "attempts"), plain))
 
 
@@ -134,12 +142,14 @@ def _aside(standing: Standing, entries: Sequence[Entry], aside: Sequence[tuple[E
     incidents: Counter[str] = Counter()
     for entry in entries:
         incidents.update(entry.report["ledger"]["incidents"])
-    count = sum(incidents.values())
+    claimed = sum(incidents.values())
     title = tag("h2", "Incidents and exclusions")
-    if not count:
+    if not claimed:
         return join((title, tag("p", "No infrastructure incident was claimed.")))
     words = ", ".join(f"{incidents[name]} {name}" for name in INCIDENTS if incidents[name])
-    said = tag("p", f"{count} incidents: {words}. A confirmed one takes no opportunity; an open one leaves it open.")
+    said = tag(
+        "p", f"{count(claimed, 'incident')}: {words}. A confirmed one takes no opportunity; an open one leaves it open."
+    )
     if not aside:
         return join((title, said, tag("p", "Choose at most three runs to see each incident with its evidence.")))
     rows = [_incident(entry, attempt) for entry, attempt in aside[:ASIDE]]
@@ -186,7 +196,8 @@ def _evidence(attempt: Attempt) -> str:
     if record is None:
         return "made elsewhere: no record here"
     said = record.text or "no text"
-    return f"{said}; {len(record.evidence)} fields of evidence" if record.evidence else said
+    kept = [name.replace("_", " ") for name in record.evidence if name not in ELSEWHERE]
+    return f"{said}; kept: {', '.join(kept)}" if kept else said
 
 
 def _decision(attempt: Attempt) -> str:

@@ -3,22 +3,36 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
+from leaderboard import films
 from leaderboard.blocks import Block, Page, page
+from leaderboard.films import Film
 from leaderboard.markup import Safe, code, join, link, moment, small, tag
-from leaderboard.ranking import Standing, is_baseline, pass_keys
+from leaderboard.ranking import Standing, counted, is_baseline, pass_keys
 from leaderboard.site import Site
 from leaderboard.source import Entry
 from leaderboard.tally import tally
 from leaderboard.views import parts, ranking
 from leaderboard.words import EVALUATE
 from manifests.load import load
+from manifests.words import count
 
 BEST = 6  # runs in the figure
+FIRST = 5  # runs that are asked for films
 
 
-def build(site: Site) -> Page:
+def filmed(site: Site) -> tuple[Film, ...]:
+    """Episodes to watch: of the first run of the overview that has any, models first."""
+    standing = site.standings[0] if site.standings else None
+    rows = standing.rows[:FIRST] if standing is not None else ()
+    entries = sorted((row.entry for row in rows), key=is_baseline)
+    return next((found for entry in entries if (found := films.of_run(site.store, entry.run))), ())
+
+
+def build(site: Site, watch: Sequence[Film] = ()) -> Page:
+    """``watch`` are episodes that can be watched, none where the records are not at hand."""
     standing = site.standings[0] if site.standings else None
     blocks: list[Block | Safe] = [_header(site), parts.damaged(site.damaged), parts.unfinished(site.unfinished)]
     if standing is None:
@@ -34,15 +48,14 @@ def build(site: Site) -> Page:
     )
     blocks.append(ranking.intervals(standing, BEST))
     blocks.append(_boards(site, setting.board))
-    cards = [_suites(standing), _tasks(standing), _failures(standing), _start(site)]
+    cards = [_suites(standing), _tasks(standing), _failures(standing), _watch(watch), _start(site)]
     blocks.append(tag("div", *cards, class_="tiles"))
     return page("Overview", *blocks)
 
 
 def _header(site: Site) -> Safe:
-    count = len(site.found.runs)
     newest = max((entry.updated_at for entry in site.entries if entry.updated_at), default=None)
-    counts = f"{count} run{'s' * (count != 1)} in {len(site.standings)} settings"
+    counts = f"{count(len(site.found.runs), 'run')} in {count(len(site.standings), 'setting')}"
     return tag(
         "header",
         tag("h1", "Assay leaderboard"),
@@ -88,8 +101,8 @@ def _suites(standing: Standing) -> Safe:
         metric = row["metrics"][key]
         value = metric["balanced"]["value"]
         bar = tag("span", class_="fill", style=f"width:{100 * (value or 0):.1f}%")
-        count = f"{metric['successes']} of {metric['planned']}"
-        figures = tag("span", f"{parts.percent_cell(metric)} % ", small(count), class_="number")
+        solved = small(f"{metric['successes']} of {metric['planned']}")
+        figures = tag("span", f"{parts.percent_cell(metric)} % ", solved, class_="number")
         items.append(tag("li", tag("span", row["label"]), figures, tag("span", bar, class_="meter"), class_="measure"))
     name = f"{entry.report['names'][key]} of {parts.agent_name(entry)}, by suite"
     more = link("Suites and types", view="suites", setting=standing.setting.id)
@@ -98,23 +111,24 @@ def _suites(standing: Standing) -> Safe:
 
 def _tasks(standing: Standing) -> Safe:
     """How many tasks are solved by nobody, by some, by all."""
-    runs = [row.entry for row in standing.rows if row not in standing.withdrawn]
+    runs = counted(standing)
     if not runs:
         return _tile("Tasks", link("Tasks", view="tasks"), tag("p", "Every run of this setting was withdrawn."))
     found = tally(runs)
-    nobody, count = int((found.solvers == 0).sum()), len(found.tasks)
+    nobody, every = int((found.solvers == 0).sum()), len(found.tasks)
     hard = int((found.everywhere == 0).sum())
-    words = "the only run" if found.runs == 1 else f"any of the {found.runs} runs"
+    words = "the only run" if found.runs == 1 else f"any of {found.runs} runs"
+    models = "" if len(standing.rows) == len(runs) or all(map(is_baseline, runs)) else " of a model"
     more = link("Task by condition", view="tasks", setting=standing.setting.id)
     return _tile(
         "What nobody solves",
         more,
         tag(
             "p",
-            tag("strong", f"{nobody} of {count}", class_="figure"),
-            f" tasks are solved under no condition by {words}.",
+            tag("strong", f"{nobody} of {every}", class_="figure"),
+            f" {'task is' if every == 1 else 'tasks are'} solved under no condition by {words}{models}.",
         ),
-        tag("p", tag("strong", f"{hard} of {count}", class_="figure"), " are solved under every condition by none."),
+        tag("p", tag("strong", f"{hard} of {every}", class_="figure"), " by none under every condition."),
     )
 
 
@@ -122,18 +136,33 @@ def _failures(standing: Standing) -> Safe:
     """The most frequent codes of the best model."""
     entry = _best(standing)
     counts: Counter[str] = Counter()
-    for _, failure, _, count in entry.failures:
-        counts[failure] += count
+    for _, failure, _, number in entry.failures:
+        counts[failure] += number
     total, texts = sum(counts.values()), load().codes
     items = [
-        tag("li", code(name), f" {count} of {total} ", small(texts.get(name, "no table has this code").split(":")[0]))
-        for name, count in counts.most_common(3)
+        tag("li", code(name), f" {number} of {total} ", small(texts.get(name, "no table has this code").split(":")[0]))
+        for name, number in counts.most_common(3)
     ]
     more = link("Failures and exclusions", view="failures", setting=standing.setting.id)
     said = tag("ul", *items) if items else tag("p", "No scored failure.")
     about = tag("p", f"Scored failures of {parts.agent_name(entry)}, by code", class_="quiet")
     see = tag("p", link("Every attempt of this run", run=entry.run.name), ": verdict, clause, playback.")
     return _tile("Why it fails", more, about, said, see)
+
+
+def _watch(watch: Sequence[Film]) -> Safe:
+    """The way to episodes that can be watched; nothing where there are none."""
+    if not watch:
+        return Safe("")
+    run, environments = watch[0].run, load().environments
+    items = []
+    for film in watch:
+        known = environments.get(film.environment_id)
+        name = (known.title if known else None) or film.environment_id
+        sign = parts.state(film.outcome, " ".join(filter(None, (film.outcome, film.code))))
+        where = link(name, run=run, attempt=film.sequence)
+        items.append(tag("li", sign, " ", where, " ", small(f"condition {film.condition}")))
+    return _tile("Watch", link("The run", run=run), tag("p", f"Episodes of {run}", class_="quiet"), tag("ul", *items))
 
 
 def _start(site: Site) -> Safe:

@@ -7,11 +7,12 @@ from math import isclose
 from typing import Any
 
 from leaderboard.charts import Dot
-from leaderboard.markup import Safe, badge, bar, hundredths, join, link, notice, small, tag
-from leaderboard.ranking import is_baseline
+from leaderboard.markup import Safe, badge, bar, code, hundredths, join, link, notice, small, tag
+from leaderboard.ranking import Standing, is_baseline
 from leaderboard.source import Entry, Setting, Unscored
 from leaderboard.words import SIGNS
 from manifests.load import load
+from manifests.words import count
 from runner.store.status import EVALUATED
 
 NUMBERING = "#2 [17] is the second attempt at its condition, the one with the ledger sequence 17"
@@ -78,20 +79,47 @@ def marks(entry: Entry) -> list[Safe | str]:
     return found
 
 
+def counted(standing: Standing, entries: Sequence[Entry]) -> str:
+    """``3 runs of models; baselines are not counted``, or just how many runs there are."""
+    words = count(len(entries), "run")
+    if any(map(is_baseline, entries)) or not any(is_baseline(row.entry) for row in standing.rows):
+        return words
+    return f"{words} of models; baselines are not counted"
+
+
+def unknown(where: str, what: str, names: Sequence[str], instead: str) -> Safe:
+    """The notice for an address that names what there is not."""
+    listed = join((code(name) for name in names), ", ")
+    return notice(f"{where} has no {what} ", listed, ".", tag("p", instead))
+
+
 def damaged(found: Sequence[Unscored]) -> Safe:
     """The banner for runs whose numbers are withheld; nothing where there is none."""
     if not found:
         return Safe("")
     names = join((link(item.run.name, run=item.run.name) for item in found[:BANNER]), ", ")
     more = f" and {len(found) - BANNER} more" if len(found) > BANNER else ""
-    count = "A run of this store is" if len(found) == 1 else f"{len(found)} runs of this store are"
+    number = "A run of this store is" if len(found) == 1 else f"{len(found)} runs of this store are"
     said = ("What is stored of ", names, more, " contradicts itself, so that no number of it is shown anywhere here.")
-    return notice(f"{count} damaged.", tag("p", *said), kind="bad")
+    return notice(f"{number} damaged.", tag("p", *said), kind="bad")
 
 
 def attempt_name(ordinal: int | None, sequence: int) -> str:
     """``#2 [17]``, as in the terminal: the second attempt at its condition, ledger sequence 17."""
     return f"[{sequence}]" if ordinal is None else f"#{ordinal} [{sequence}]"
+
+
+def clause_name(clause: str) -> str:
+    """Of an attempt that ended without breaking one, or was made elsewhere, there is none."""
+    return "none named" if clause == "none" else clause
+
+
+def mark(run: str, attempt: dict[str, Any], ordinal: int | None) -> Safe:
+    """A link to an attempt with its sign and code; dotted where it is not scored."""
+    name = outcome_state(attempt["outcome"], attempt["status"], attempt["incident"])
+    label = " ".join(filter(None, (SIGNS[name], attempt["code"], attempt_name(ordinal, attempt["sequence"]))))
+    scored = "scored" if attempt["status"] == "scored" else "aside"
+    return tag("span", link(label, run=run, attempt=attempt["sequence"]), class_=f"mark {scored}")
 
 
 def unfinished(found: bool) -> Safe:
@@ -111,7 +139,7 @@ def rate(metric: dict[str, Any], name: str, unit: str) -> Safe:
             (
                 tag("span", f"{found['lower_percent']} to {found['upper_percent']} %", class_="bounded"),
                 bar(found["lower"], found["upper"], None, spoken),
-                small(f"bounds; {metric['successes']} of {known} known, {planned} {unit} planned"),
+                small(f"bounds; {metric['successes']} of {known} known, {count(planned, unit)} planned"),
             )
         )
     low, high = span(found) or (found["value"], found["value"])
@@ -119,7 +147,7 @@ def rate(metric: dict[str, Any], name: str, unit: str) -> Safe:
         (
             tag("span", f"{found['percent']} %", class_="figure"),
             bar(low, high, found["value"], f"{name} {found['percent']} percent, {sure(found)}"),
-            small(f"{sure(found)}; {metric['successes']} of {planned} {unit}"),
+            small(f"{sure(found)}; {metric['successes']} of {count(planned, unit)}"),
         )
     )
 
@@ -161,8 +189,8 @@ def numbers(metric: dict[str, Any]) -> list[Any]:
 
 
 def unit_of(key: str) -> str:
-    """What the denominator of a metric counts."""
-    return "conditions" if key.startswith("pass_at_") else "groups"
+    """What the denominator of a metric counts, one of it."""
+    return "condition" if key.startswith("pass_at_") else "group"
 
 
 def state(name: str, label: str | None = None) -> Safe:
@@ -207,5 +235,5 @@ def mean_cell(found: dict[str, Any], shown: str) -> Safe:
     """A mean over successes, with how many there are."""
     if not found["successes"]:
         return join(("–", " ", small("no success")))
-    unknown = f", {found['unknown']} unknown" if found["unknown"] else ""
-    return join((shown if found["mean"] is not None else "unknown", " ", small(f"of {found['successes']}{unknown}")))
+    part = f", {found['unknown']} of them unknown" if 0 < found["unknown"] < found["successes"] else ""
+    return join((shown if found["mean"] is not None else "unknown", " ", small(f"of {found['successes']}{part}")))

@@ -11,11 +11,13 @@ from leaderboard.blocks import Block, data_of, figure
 from leaderboard.episode import Stored
 from leaderboard.markup import Safe, code, notice, small, table, tag
 from manifests.records import AttemptRecord
+from manifests.words import count
 
 TRACES = 8  # controls in the figure
 POINTS = 400  # of a trace
 ROWS = 2000  # actions in the download
 EVENTS = 200
+LARGEST = 1e12  # of a bound of a control
 
 
 def course(record: AttemptRecord, stored: Stored, now: float | None) -> list[Block | Safe]:
@@ -45,19 +47,27 @@ def how_to_draw(run: str, record: AttemptRecord, stored: Stored) -> Safe:
 
 
 def _cameras(stored: Stored) -> list[Any]:
-    found = stored.describe.get("cameras") or []
-    return [camera if isinstance(camera, dict) else {"name": camera} for camera in found]
+    found = stored.describe.get("cameras")
+    every = found if isinstance(found, list) else []
+    return [camera if isinstance(camera, dict) else {"name": camera} for camera in every]
 
 
 def controls_of(stored: Stored) -> list[tuple[str, str, float, float]]:
     """(name, unit, low, high) of every control, from the public description or the actions themselves."""
     assert stored.actions is not None
-    given = stored.describe.get("controls") or []
+    given = stored.describe.get("controls")
     width = stored.actions.shape[1]
-    if len(given) == width and all({"name", "low", "high"} <= item.keys() for item in given):
+    if isinstance(given, list) and len(given) == width and all(map(_is_control, given)):
         return [(str(i["name"]), str(i.get("unit", "")), float(i["low"]), float(i["high"])) for i in given]
     low, high = stored.actions.min(axis=0), stored.actions.max(axis=0)
     return [(f"control {index}", "", float(low[index]), float(high[index])) for index in range(width)]
+
+
+def _is_control(item: Any) -> bool:
+    """Whether a description says of a control what the page needs: its name, and a range of numbers."""
+    if not isinstance(item, dict) or not {"name", "low", "high"} <= item.keys():
+        return False
+    return all(isinstance(item[end], int | float) and abs(item[end]) < LARGEST for end in ("low", "high"))
 
 
 def _figure(record: AttemptRecord, stored: Stored, now: float | None) -> Block:
@@ -113,6 +123,6 @@ def events(stored: Stored, now: float | None) -> Safe:
         return tag("p", "The evaluator noted no event.", class_="quiet")
     shown = [event for event in stored.events if now is None or event[0] <= now + 1e-9]
     items = [tag("li", tag("strong", f"{time:.2f} s "), words) for time, words in shown[-EVENTS:]]
-    title = f"What the evaluator saw: {len(shown)} of {len(stored.events)} events"
+    title = f"What the evaluator saw: {len(shown)} of {count(len(stored.events), 'event')}"
     body = tag("ol", *items, class_="events") if items else tag("p", "Nothing yet.")
     return tag("details", tag("summary", title), body, open="open")

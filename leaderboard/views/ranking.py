@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from leaderboard import charts, ranking
-from leaderboard.blocks import Block, Page, figure, page
+from leaderboard.blocks import Block, Page, data_of, figure, page
 from leaderboard.charts import Line
 from leaderboard.markup import Safe, facts, join, link, moment, notice, table, tag
 from leaderboard.ranking import Standing
@@ -14,6 +14,7 @@ from leaderboard.source import Entry, Setting, Unscored
 from leaderboard.views import parts, printed, ranking_rows
 from leaderboard.words import LEVELS
 from manifests.load import load
+from manifests.words import count
 from runner.store.status import EVALUATED
 
 FIGURE_ROWS = 12  # runs in the figure of a standing
@@ -22,7 +23,7 @@ TABLES = 12  # standings on one page
 FILTERS: dict[str, tuple[str, Callable[[Setting], str]]] = {
     "board": ("Board", lambda setting: setting.board),
     "subset": ("Subset", lambda setting: setting.subset),
-    "mode": ("Setting", lambda setting: setting.mode or "the only one"),
+    "mode": ("Prompting", lambda setting: setting.mode or "the only one"),
     "protocol": ("Protocol", lambda setting: setting.protocol),
     "profile": ("Engine profile", lambda setting: setting.profile),
     "level": ("Access level", lambda setting: setting.level),
@@ -59,14 +60,16 @@ def build(
         blocks += _standing(standing, number if len(standings) == 1 else 1)
     if more := standings[TABLES:]:
         items = [
-            tag("li", link(parts.setting_title(s.setting), view="ranking", setting=s.setting.id), f": {len(s.rows)}")
+            tag("li", link(parts.setting_title(s.setting), view="ranking", setting=s.setting.id), f": {_runs(s)}")
             for s in more
         ]
-        blocks.append(tag("section", tag("h2", "More settings, with their runs"), tag("ul", *items)))
+        blocks.append(tag("section", tag("h2", "More settings"), tag("ul", *items)))
     if unscored:
-        blocks.append(_without("Runs that cannot be scored here", "Not scored, with the reason", unscored))
+        blocks.append(
+            _without("not-scored", "Runs that cannot be scored here", "Not scored, with the reason", unscored)
+        )
     if damaged:
-        blocks.append(_without("Damaged runs", "Numbers withheld, with the reason", damaged))
+        blocks.append(_without("damaged", "Damaged runs", "Numbers withheld, with the reason", damaged))
     return page("Ranking", *blocks)
 
 
@@ -121,7 +124,7 @@ def intervals(standing: Standing, most: int = FIGURE_ROWS) -> Block:
     drawing, narrow = (
         charts.intervals(name, alt, names, lines, highest=_round_up(highest), narrow=narrow) for narrow in (False, True)
     )
-    more = f"; the first {most} of {len(standing.rows)} runs" if len(standing.rows) > most else ""
+    more = f"; the first {most} of {_runs(standing)}" if len(standing.rows) > most else ""
     caption = f"{what} with 95 % intervals, or exact bounds where all tasks agree (grey: bounds of a partial run)"
     return figure(drawing, f"{caption}; {title}{more}", narrow=narrow)
 
@@ -155,9 +158,9 @@ def _name(entry: Entry) -> str:
 def _headline(entry: Entry) -> str:
     key = ranking.pass_keys(entry.report)[0]
     metric = entry.report["total"]["metrics"][key]
-    count = f"{metric['successes']} of {metric['planned']} conditions"
+    solved = f"{metric['successes']} of {count(metric['planned'], 'condition')}"
     rate = metric["balanced"]
-    return f"{rate['percent']} % {entry.report['names'][key]} ({parts.sure(rate)}; {count})"
+    return f"{rate['percent']} % {entry.report['names'][key]} ({parts.sure(rate)}; {solved})"
 
 
 def _how_sure(first: Entry, second: Entry) -> str:
@@ -182,12 +185,12 @@ def _elsewhere(setting: Setting) -> Safe:
 
 
 def _pages(standing: Standing, number: int) -> Safe:
-    count = -(-len(standing.rows) // TABLE_ROWS)
+    pages = -(-len(standing.rows) // TABLE_ROWS)
     steps = [
         tag("span", index, aria_current="page")
         if index == number
         else link(index, view="ranking", setting=standing.setting.id, page=index)
-        for index in range(1, count + 1)
+        for index in range(1, pages + 1)
     ]
     items = [tag("li", step) for step in steps]
     return tag("nav", tag("ol", *items), class_="pages", aria_label="Pages of runs")
@@ -228,7 +231,13 @@ def _fixed(standing: Standing) -> Safe:
     )
 
 
-def _without(title: str, caption: str, found: Sequence[Unscored]) -> Safe:
-    """Runs without numbers."""
+def _runs(standing: Standing) -> str:
+    return count(len(standing.rows), "run")
+
+
+def _without(name: str, title: str, caption: str, found: Sequence[Unscored]) -> Block:
+    """Runs without numbers. ``name`` is that of the data."""
     rows = [(link(item.run.name, run=item.run.name), moment(item.run.created_at), item.why) for item in found]
-    return tag("section", tag("h2", title), table(caption, ("Run", "Created", "Reason"), rows, kind="cards"))
+    shown = tag("section", tag("h2", title), table(caption, ("Run", "Created", "Reason"), rows, kind="cards"))
+    plain = [[item.run.name, item.run.created_at.isoformat(), item.why] for item in found]
+    return Block(shown, data_of(f"runs-{name}", ("run", "created", "reason"), plain))

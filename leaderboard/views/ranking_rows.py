@@ -10,6 +10,7 @@ from leaderboard.markup import Safe, badge, join, link, moment, small, table, ta
 from leaderboard.ranking import Row, Standing
 from leaderboard.source import Entry
 from leaderboard.views import parts
+from manifests.words import count
 from runner.store.status import EVALUATED
 
 ASIDE = ("excluded", "extra", "candidate", "invalid", "pending")  # attempts that are not scored
@@ -49,8 +50,10 @@ def _all_four(metric: dict[str, Any]) -> Safe:
 def _coverage(entry: Entry) -> Safe:
     total, counts = entry.report["total"], entry.report["ledger"]
     others = [f"{counts[name]} {name}" for name in ASIDE if counts[name]]
-    groups = (f"{total['groups_complete']} of {total['groups']}", " ", small("groups"), tag("br"))
-    return join((*groups, f"{counts['scored']} scored", *(join((tag("br"), small(other))) for other in others)))
+    groups = f"{total['groups_complete']} of {count(total['groups'], 'group')}"
+    return join(
+        (groups, tag("br"), f"{counts['scored']} scored", *(join((tag("br"), small(other))) for other in others))
+    )
 
 
 def _effort(entry: Entry) -> Safe:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,50 +10,16 @@ from typing import Any
 
 from leaderboard import ranking
 from leaderboard.audits import Audit
-from leaderboard.blocks import Block, Data, Page, data_of, page
+from leaderboard.blocks import Block, Page, data_of, page
 from leaderboard.markup import Safe, badge, code, facts, join, link, moment, notice, seconds, small, table, tag
 from leaderboard.site import Detail
-from leaderboard.source import Attempt, Entry, Unscored
-from leaderboard.views import audit, parts, strips, tasks
+from leaderboard.source import Entry, Unscored
+from leaderboard.views import again, attempts, audit, parts, strips, tasks
+from leaderboard.views.attempts import Listed, Wanted
 from leaderboard.words import STATES
 from manifests.load import load
+from manifests.words import count
 from runner.store.status import EVALUATED
-
-PAGE = 200  # attempts on one page
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """Which attempts are listed. None: whatever they have."""
-
-    task: str | None = None
-    code: str | None = None
-    clause: str | None = None
-    status: str | None = None
-
-    def takes(self, judged: dict[str, Any], clause: str | None) -> bool:
-        failed = judged["status"] == "scored" and judged["outcome"] == "failure"
-        return (
-            self.task in (None, judged["environment_id"])
-            and self.status in (None, judged["status"])
-            and (self.code is None or (failed and self.code == (judged["code"] or "none")))
-            and (self.clause is None or (failed and self.clause == (clause or "none")))
-        )
-
-
-@dataclass(frozen=True)
-class Listed:
-    """Page ``number`` of the attempts that are wanted, ``count`` of them in all."""
-
-    attempts: Sequence[Attempt]
-    number: int
-    count: int
-
-
-def number_of(text: str | None, count: int) -> int:
-    """A page number from the address, within what there is."""
-    pages = max(1, math.ceil(count / PAGE))
-    return min(int(text), pages) if text and text.isascii() and text.isdigit() and int(text) > 0 else 1
 
 
 @dataclass(frozen=True)
@@ -69,11 +34,11 @@ class About:
 def build(detail: Detail, about: About, wanted: Wanted, listed: Listed) -> Page:
     entry = detail.entry
     head = parts.head(tag("span", entry.run.name, aria_current="page"))
-    lists = _attempts(entry, wanted, listed)
+    lists = attempts.build(entry, wanted, listed)
     if wanted != Wanted():
         return page(entry.run.name, head, tag("h1", parts.agent_name(entry)), lists)
-    body = (_summary(entry, about.looked), _rates(entry), _codes(entry), _matrix(detail), _audits(entry, about.audits))
-    return page(entry.run.name, head, *body, lists)
+    body = (_summary(entry, about.looked), _rates(entry), _codes(entry), _matrix(detail))
+    return page(entry.run.name, head, *body, _audits(entry, about.audits), again.of_run(entry), lists)
 
 
 def unscored(found: Unscored) -> Page:
@@ -100,6 +65,8 @@ def _summary(entry: Entry, looked: datetime) -> Safe:
         (
             tag("h1", parts.agent_name(entry), *parts.marks(entry)),
             tag("p", parts.setting_title(setting), class_="quiet"),
+            _elsewhere(entry),
+            _inside(entry),
             *notices,
             facts(
                 [
@@ -111,7 +78,7 @@ def _summary(entry: Entry, looked: datetime) -> Safe:
                     ("Runtime", runtime),
                     (
                         "Coverage",
-                        f"{total['groups_complete']} of {total['groups']} groups complete",
+                        f"{total['groups_complete']} of {count(total['groups'], 'group')} complete",
                     ),
                     ("Ledger", f"hash chain, attempts and files hold; looked at {moment(looked)}"),
                     ("Signature", _signature(entry)),
@@ -120,6 +87,28 @@ def _summary(entry: Entry, looked: datetime) -> Safe:
             ),
         )
     )
+
+
+def _elsewhere(entry: Entry) -> Safe:
+    """The other pages of this run."""
+    views = {"suites": "suites and types", "tasks": "tasks", "failures": "failures", "compare": "compared"}
+    items = [
+        link(label, view=view, setting=entry.setting.id, runs=entry.run.name)
+        for view, label in views.items()
+        if view != "failures" or entry.failures or entry.others
+    ]
+    return tag("p", "Of this run: ", join(items, " · "), class_="quiet")
+
+
+def _inside(entry: Entry) -> Safe:
+    """To the parts of this page, which is a long one."""
+    names = ["Rates", *(["Failures"] if entry.failures else []), "Outcomes", "Audits", "Make it again", "Attempts"]
+    items = [Safe(f'<a href="#{name.lower().replace(" ", "-")}">{name.lower()}</a>') for name in names]
+    return tag("p", "On this page: ", join(items, " · "), class_="quiet")
+
+
+def _heading(name: str) -> Safe:
+    return tag("h2", name, id=name.lower().replace(" ", "-"))
 
 
 def _signature(entry: Entry) -> Safe:
@@ -132,11 +121,11 @@ def _signature(entry: Entry) -> Safe:
 def _cost(entry: Entry) -> str:
     if entry.cost_usd is None:
         return "unknown"
-    unknown = f", {entry.unpriced} attempts of unknown price" if entry.unpriced else ""
+    unknown = f", {count(entry.unpriced, 'attempt')} of unknown price" if entry.unpriced else ""
     return f"${entry.cost_usd:,.2f}{unknown}"
 
 
-def _rates(entry: Entry) -> Safe:
+def _rates(entry: Entry) -> Block:
     report = entry.report
     names = report["names"]
     rows = [("All tasks", report["total"])]
@@ -144,12 +133,10 @@ def _rates(entry: Entry) -> Safe:
     if len(suites) > 1:
         rows += [(row["label"], row) for row in suites]
     head = ("Tasks", *names.values(), "Conditions", "Time@S", "Tok@S")
-    return join(
-        (
-            tag("h2", "Rates"),
-            table("Rates by suite", head, [_rate_row(label, row, names) for label, row in rows], kind="cards"),
-        )
-    )
+    shown = table("Rates by suite", head, [_rate_row(label, row, names) for label, row in rows], kind="cards")
+    plain = [[label, key, *parts.numbers(row["metrics"][key])] for label, row in rows for key in names]
+    columns = ("tasks", "metric", *parts.NUMBERS)
+    return Block(join((_heading("Rates"), shown)), data_of(f"rates-{entry.run.name}", columns, plain))
 
 
 def _rate_row(label: str, row: dict[str, Any], names: dict[str, str]) -> list[Any]:
@@ -172,18 +159,18 @@ def _mean_tokens(tokens: dict[str, Any]) -> str:
 
 
 def _over(found: dict[str, Any]) -> str:
-    unknown = f", {found['unknown']} unknown" if found["unknown"] else ""
-    return f"over {found['successes']} successes{unknown}"
+    part = f", {found['unknown']} of them unknown" if 0 < found["unknown"] < found["successes"] else ""
+    return f"over {count(found['successes'], 'success')}{part}"
 
 
 def _audits(entry: Entry, found: Sequence[Audit]) -> Block | Safe:
-    title = tag("h2", "Audits")
+    title = _heading("Audits")
     if found:
         return audit.reports_of(
             f"audits-{entry.run.name}", title, [(entry.run.name, item) for item in found], runs=False
         )
     if entry.run.kind != EVALUATED:
-        return Safe("")
+        return join((title, tag("p", "Nothing of this run was recorded here: there is no attempt to run again.")))
     return join(
         (
             title,
@@ -205,23 +192,23 @@ def _codes(entry: Entry) -> Block | Safe:
         [
             code(failure),
             words.get(failure, "no table has this code"),
-            link(clause, run=entry.run.name, code=failure, clause=clause),
+            link(parts.clause_name(clause), run=entry.run.name, code=failure, clause=clause),
             f"{number} of {total}",
         ]
         for (failure, clause), number in order
     ]
     head = ("Code", "Meaning", "Clause of the first violation", "Scored failures")
-    html = join((tag("h2", "Failures"), table("Scored failures by code and clause", head, rows, kind="cards")))
+    html = join((_heading("Failures"), table("Scored failures by code and clause", head, rows, kind="cards")))
     plain = [[failure, clause, number, total] for (failure, clause), number in order]
     return Block(html, data_of(f"failures-{entry.run.name}", ("code", "clause", "failures", "of"), plain))
 
 
-def _matrix(detail: Detail) -> Block | Safe:
+def _matrix(detail: Detail) -> Block:
     entry = detail.entry
     groups = entry.report["groups"]
     if strips.wide(len(group["conditions"]) for group in groups):
         names = [_environment(entry, group["environment_id"]) for group in groups]
-        return strips.outcomes(entry, groups, names, tag("h2", "Outcomes"))
+        return strips.outcomes(entry, groups, names, _heading("Outcomes"))
     at: dict[tuple[str, int], list[dict[str, Any]]] = defaultdict(list)
     for attempt in entry.report["attempts"]:
         at[attempt["environment_id"], attempt["condition"]].append(attempt)
@@ -230,7 +217,8 @@ def _matrix(detail: Detail) -> Block | Safe:
     rows = [_matrix_row(entry, group, conditions, at) for group in entry.report["groups"]]
     legend = [tag("li", parts.state(name), " ", words) for name, words in STATES.items()]
     caption = f"Environments by condition; {parts.NUMBERING}"
-    return join((tag("h2", "Outcomes"), tag("ul", *legend, class_="legend"), table(caption, head, rows, kind="matrix")))
+    shown = table(caption, head, rows, kind="matrix cards")
+    return Block(join((_heading("Outcomes"), tag("ul", *legend, class_="legend"), shown)), strips.data(entry, groups))
 
 
 def _matrix_row(
@@ -250,59 +238,3 @@ def _environment(entry: Entry, environment_id: str) -> Safe:
     known = load().environments[environment_id]
     where = link(environment_id, task=environment_id, setting=entry.setting.id)
     return join((where, tag("br"), small(known.title or known.suite)))
-
-
-def _attempts(entry: Entry, wanted: Wanted, listed: Listed) -> Block | Safe:
-    head = ("Attempt", "Environment", "Condition", "Outcome", "Clause", "What the protocol makes of it", "Wall time")
-    blocks = [tag("h2", "Attempts"), _counts(entry)]
-    given = {name: value for name, value in vars(wanted).items() if value is not None}
-    if given:
-        words = ", ".join(f"{name} {value}" for name, value in given.items())
-        every = link("all of this run", run=entry.run.name)
-        blocks.append(tag("p", f"Only those with {words}: {listed.count}. See ", every, "."))
-    shown = listed.attempts
-    if shown:
-        span = f"{shown[0].row.sequence} to {shown[-1].row.sequence}"
-        caption = f"Attempts with ledger sequence {span}, in this order; {parts.NUMBERING}"
-        blocks.append(table(caption, head, [_attempt_row(entry.run.name, item) for item in shown], kind="cards"))
-    pages = math.ceil(listed.count / PAGE)
-    if pages > 1:
-        steps = [
-            tag("span", index, aria_current="page")
-            if index == listed.number
-            else link(index, run=entry.run.name, page=index, **given)
-            for index in range(1, pages + 1)
-        ]
-        items = [tag("li", step) for step in steps]
-        blocks.append(tag("nav", tag("ol", *items), class_="pages", aria_label="Pages of attempts"))
-    return Block(join(blocks), _data(entry))
-
-
-def _data(entry: Entry) -> Data:
-    """Every attempt of the selection with what the protocol makes of it."""
-    columns = ("sequence", "environment_id", "condition", "outcome", "cause", "code", "incident", "status", "reason")
-    rows = [[row[name] for name in columns] for row in entry.report["attempts"]]
-    return data_of(f"attempts-{entry.run.name}", columns, rows)
-
-
-def _counts(entry: Entry) -> Safe:
-    ledger = entry.report["ledger"]
-    names = ("scored", "excluded", "candidate", "extra", "invalid", "pending")
-    counts = ", ".join(f"{ledger[name]} {name}" for name in names if ledger[name]) or "none"
-    outside = f"; {ledger['outside_selection']} more at tasks outside it" if ledger["outside_selection"] else ""
-    return tag("p", f"{ledger['attempts']} attempts at the tasks of the selection: {counts}{outside}.")
-
-
-def _attempt_row(run: str, attempt: Attempt) -> list[Any]:
-    judged, record = attempt.judged, attempt.record
-    name = parts.outcome_state(judged["outcome"], judged["status"], judged["incident"])
-    violation = record.violation if record else None
-    return [
-        link(parts.attempt_name(attempt.ordinal, attempt.row.sequence), run=run, attempt=attempt.row.sequence),
-        attempt.row.environment_id,
-        attempt.row.condition,
-        parts.state(name, " ".join(filter(None, (judged["outcome"] or "open", judged["code"])))),
-        (violation.clause if violation else None) or "–",
-        join((tag("strong", judged["status"]), tag("br"), small(judged["reason"]))),
-        seconds(record.wall_s) if record else "–",
-    ]

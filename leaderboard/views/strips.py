@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from leaderboard import slots
-from leaderboard.blocks import Block, data_of
+from leaderboard.blocks import Block, Data, data_of
 from leaderboard.markup import Safe, join, link, small, table, tag
 from leaderboard.source import Entry
 from leaderboard.tally import Tally
 from leaderboard.views import parts
 from leaderboard.words import SIGNS, STATES
+from manifests.words import count
 
 WIDE = 8  # conditions of a task from which it gets a strip
 EMPTY = Safe("")
@@ -45,16 +46,17 @@ def outcomes(entry: Entry, groups: Sequence[dict[str, Any]], names: Sequence[Saf
     legend = [tag("li", parts.state(name), " ", words) for name, words in STATES.items()]
     caption = f"Outcomes of {parts.agent_name(entry)}: {READ}"
     shown = table(caption, ("Task", "Conditions", "Solved"), rows, kind="strips")
-    plain = [
+    return Block(join((heading, tag("ul", *legend, class_="legend"), shown)), data(entry, groups))
+
+
+def data(entry: Entry, groups: Sequence[dict[str, Any]]) -> Data:
+    """The outcome of every condition of some groups of a run."""
+    rows = [
         [group["environment_id"], group["suite"], condition["condition"], condition["state"], condition["reason"]]
         for group in groups
         for condition in group["conditions"]
     ]
-    columns = ("environment_id", "suite", "condition", "state", "reason")
-    return Block(
-        join((heading, tag("ul", *legend, class_="legend"), shown)),
-        data_of(f"outcomes-{entry.run.name}", columns, plain),
-    )
+    return data_of(f"outcomes-{entry.run.name}", ("environment_id", "suite", "condition", "state", "reason"), rows)
 
 
 def counts(found: Tally, order: Sequence[int], name: Name, stem: str) -> Block:
@@ -69,7 +71,7 @@ def counts(found: Tally, order: Sequence[int], name: Name, stem: str) -> Block:
         rows.append([name(number), *(_heat(count, len(pairs)) for count in parted), len(pairs) - len(known)])
         plain.append([found.tasks[number].environment_id, found.tasks[number].suite, *parted, len(pairs), found.runs])
     head = ("Task", "Solved by every run", "by some", "by none", "not known")
-    caption = f"Conditions of each task by how many of {found.runs} run{'s' * (found.runs != 1)} solve them"
+    caption = f"Conditions of each task by how many of {count(found.runs, 'run')} solve them"
     columns = ("environment_id", "suite", "by_every", "by_some", "by_none", "conditions", "runs")
     return Block(table(caption, head, rows, kind="heatmap matrix"), data_of(stem, columns, plain))
 

@@ -7,6 +7,7 @@ from typing import Any
 from leaderboard.blocks import Block, Page, data_of, page
 from leaderboard.markup import Safe, badge, code, join, link, notice, small, table, tag
 from leaderboard.words import EVALUATE
+from manifests.words import count
 
 STEPS = (
     ("Try it", (EVALUATE,), "Three scenes with our own baseline; no key, no GPU. It says what it installs."),
@@ -38,11 +39,12 @@ STEPS = (
 FIELDS = (
     ("submitter", "the public key that signs, and the name that they give themselves"),
     ("run", "id, name, time of its first entry"),
-    ("board, subset, tasks, environments, protocol, profile, seed", "what was evaluated"),
+    ("board, subset, tasks, environments, mode, protocol, profile, seed", "what was evaluated"),
     ("model, agent, level, grants", "who acted, with a digest of its code and prompts"),
     ("budgets, conditions", "limits by family, and the hash of every prescribed condition"),
-    ("runtime, official, images, fingerprints, versions", "where it ran"),
+    ("runtime, official, gpus, images, fingerprints, versions", "where it ran"),
     ("attempts, usage, artifacts, ledger", "counts by outcome, tokens and cost, files and bytes, the last hash"),
+    ("schema_version", "the form of this statement; one of the future is refused"),
 )
 
 
@@ -79,11 +81,7 @@ def result(name: str, found: dict[str, Any]) -> Page:
     """What ``assay verify --json`` says of a bundle."""
     problems, notes = found.get("problems") or [], found.get("notes") or []
     run, submitter = found.get("run") or {}, found.get("submitter") or {}
-    said = (
-        "good: nothing refuses it"
-        if found.get("good")
-        else f"refused: {len(problems)} problem{'s' * (len(problems) != 1)}"
-    )
+    said = "good: nothing refuses it" if found.get("good") else f"refused: {count(len(problems), 'problem')}"
     about = []
     if run:
         about.append(
@@ -104,7 +102,7 @@ def result(name: str, found: dict[str, Any]) -> Page:
         for item in items
     ]
     listed = table("Findings", ("Level", "Where", "What"), rows[:200], kind="cards") if rows else Safe("")
-    more = tag("p", small(f"{len(rows) - 200} more are in the download")) if len(rows) > 200 else Safe("")
+    more = tag("p", small(f"{count(len(rows) - 200, 'more finding')} in the download")) if len(rows) > 200 else Safe("")
     plain = data_of("findings", ("level", "path", "text"), rows)
     shown = notice(join((name, ": ", said)), " ", word, *about, kind="" if found.get("good") else "bad")
     return page("Submit", Block(join((shown, listed, more)), plain))

@@ -153,8 +153,11 @@ def _breakdown(standing: Standing, details: Sequence[Detail], name: str) -> list
 
 
 def _matrix(details: Sequence[Detail], name: str) -> list[tuple[str, list[dict[str, Any] | None]]]:
-    """The rows of a breakdown by label, with that of every run."""
-    labels = dict.fromkeys(row["label"] for detail in details for row in detail.entry.report["by"][name])
+    """The rows of a breakdown by label, with that of every run; none where one label is the whole."""
+    labels = list(dict.fromkeys(row["label"] for detail in details for row in detail.entry.report["by"][name]))
+    labels = sorted(labels) if name == "split" else labels
+    if len(labels) < 2:
+        return []
     by_run = [{row["label"]: row for row in detail.entry.report["by"][name]} for detail in details]
     return [(label, [rows.get(label) for rows in by_run]) for label in labels]
 

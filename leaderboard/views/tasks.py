@@ -9,12 +9,12 @@ from typing import Any
 from leaderboard import slots
 from leaderboard.blocks import Block, Page, data_of, page
 from leaderboard.markup import Safe, facts, join, link, notice, small, table, tag
-from leaderboard.ranking import Standing
+from leaderboard.ranking import Standing, counted
 from leaderboard.site import Detail
 from leaderboard.source import Entry
 from leaderboard.tally import Tally, tally
 from leaderboard.views import parts, strips
-from leaderboard.words import SIGNS, STATES
+from leaderboard.words import STATES
 from manifests.load import load
 
 SORTS = {"catalog": "catalog order", "hardest": "solved by fewest first", "easiest": "solved by most first"}
@@ -22,7 +22,7 @@ SORTS = {"catalog": "catalog order", "hardest": "solved by fewest first", "easie
 
 def build(standing: Standing, detail: Detail | None, sort: str | None, suite: str | None) -> Page:
     """With ``detail`` the outcomes of that run, else counts over the runs of the standing."""
-    runs = [row.entry for row in standing.rows if row not in standing.withdrawn]
+    runs = counted(standing)
     head = (tag("h1", "Tasks"), tag("p", parts.setting_title(standing.setting), class_="quiet"))
     if not runs:
         return page("Tasks", *head, notice("Every run of this setting was withdrawn."))
@@ -37,13 +37,17 @@ def build(standing: Standing, detail: Detail | None, sort: str | None, suite: st
         every: dict[str | None, str] = {None: "all suites", **{name: name for name in suites}}
         filters.append(_choice("Suite", choice | {"sort": sort}, "suite", suite, every))
     body = _counts(standing, found, order) if detail is None else _outcomes(standing, found, order, detail)
-    return page("Tasks", *head, join(filters), body)
+    told = tag("p", f"Counted: {parts.counted(standing, runs)}.", class_="quiet")
+    return page("Tasks", *head, join(filters), told, body)
 
 
 def build_task(standing: Standing, environment_id: str) -> Page:
     """One task: what it is, and the outcome of every run under every condition."""
     runs = [row.entry for row in standing.rows if row not in standing.withdrawn]
-    found = tally(runs)
+    among = counted(standing)
+    if not among:
+        return page(environment_id, tag("h1", environment_id), notice("Every run of this setting was withdrawn."))
+    found = tally(among)
     number = next(index for index, task in enumerate(found.tasks) if task.environment_id == environment_id)
     task, start = found.tasks[number], int(found.first[number])
     known = load().environments[environment_id]
@@ -53,7 +57,7 @@ def build_task(standing: Standing, environment_id: str) -> Page:
         ("Split", known.split or "–"),
         ("Robot", known.embodiment),
         ("Objective", known.objective or "as its description says"),
-        ("Solved", f"by {found.solvers[number]} of {found.runs} runs under at least one condition"),
+        ("Solved under at least one condition", f"by {found.solvers[number]} of {parts.counted(standing, among)}"),
     ]
     rows = []
     for entry in sorted(runs, key=lambda entry: -_solved(entry.slots[start : start + task.conditions])):
@@ -119,7 +123,8 @@ def _counts(standing: Standing, found: Tally, order: Sequence[int]) -> Block:
     names = [f"condition_{index}_{what}" for index in range(conditions) for what in ("solved", "known")]
     columns = ("environment_id", "suite", *names, "solvers", "solvers_everywhere", "runs")
     return Block(
-        table(caption, head, rows, kind="heatmap matrix"), data_of(f"tasks-{standing.setting.id}", columns, plain)
+        table(caption, head, rows, kind="heatmap matrix cards quarters"),
+        data_of(f"tasks-{standing.setting.id}", columns, plain),
     )
 
 
@@ -132,7 +137,7 @@ def _outcomes(standing: Standing, found: Tally, order: Sequence[int], detail: De
     at: dict[tuple[str, int], list[dict[str, Any]]] = defaultdict(list)
     for attempt in detail.entry.report["attempts"]:
         at[attempt["environment_id"], attempt["condition"]].append(attempt)
-    conditions, rows, plain = max(task.conditions for task in found.tasks), [], []
+    conditions, rows = max(task.conditions for task in found.tasks), []
     groups = {group["environment_id"]: group for group in detail.entry.report["groups"]}
     for number in order:
         group = groups[found.tasks[number].environment_id]
@@ -144,31 +149,18 @@ def _outcomes(standing: Standing, found: Tally, order: Sequence[int], detail: De
         label = solved if group["complete"] else join((solved, tag("br"), small("partial")))
         cells += [Safe("")] * (conditions - len(cells))
         rows.append([_name(standing, found, number), *cells, label, f"{found.solvers[number]} of {found.runs}"])
-        plain += [
-            [group["environment_id"], group["suite"], condition["condition"], condition["state"], condition["reason"]]
-            for condition in group["conditions"]
-        ]
     legend = [tag("li", parts.state(name), " ", words) for name, words in STATES.items()]
     head = ("Task", *(f"Condition {index}" for index in range(conditions)), "Solved", "Runs that solve it")
     caption = f"Outcomes of {parts.agent_name(detail.entry)}; {parts.NUMBERING}"
-    html = join((tag("ul", *legend, class_="legend"), table(caption, head, rows, kind="matrix")))
-    columns = ("environment_id", "suite", "condition", "state", "reason")
-    return Block(html, data_of(f"outcomes-{detail.entry.run.name}", columns, plain))
+    html = join((tag("ul", *legend, class_="legend"), table(caption, head, rows, kind="matrix cards")))
+    chosen = [groups[found.tasks[number].environment_id] for number in order]
+    return Block(html, strips.data(detail.entry, chosen))
 
 
 def cell(entry: Entry, condition: dict[str, Any], attempts: list[dict[str, Any]]) -> Safe:
     name = condition["state"]
-    marks = [_mark(entry.run.name, attempt, ordinal) for ordinal, attempt in enumerate(attempts, 1)]
+    marks = [parts.mark(entry.run.name, attempt, ordinal) for ordinal, attempt in enumerate(attempts, 1)]
     return tag("div", parts.state(name), *marks, class_=f"cell {name}", title=condition["reason"])
-
-
-def _mark(run: str, attempt: dict[str, Any], ordinal: int) -> Safe:
-    """A link to an attempt with its sign and code; dotted where it is not scored."""
-    name = parts.outcome_state(attempt["outcome"], attempt["status"], attempt["incident"])
-    number = parts.attempt_name(ordinal, attempt["sequence"])
-    label = f"{SIGNS[name]} {attempt['code'] or ''} {number}".replace("  ", " ")
-    scored = "scored" if attempt["status"] == "scored" else "aside"
-    return tag("span", link(label, run=run, attempt=attempt["sequence"]), class_=f"mark {scored}")
 
 
 def _name(standing: Standing, found: Tally, number: int) -> Safe:

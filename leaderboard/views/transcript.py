@@ -15,6 +15,7 @@ from leaderboard.episode import Stored
 from leaderboard.markup import Safe, join, link, small, tag
 from leaderboard.public import public
 from manifests.records import AttemptRecord
+from manifests.words import count
 
 ENTRIES = 60  # on one page
 LONGEST = 20_000  # characters of one text
@@ -67,7 +68,9 @@ def _entry(record: AttemptRecord, stored: Stored, entry: Mapping[str, Any], room
 
 def _heading(kind: str, entry: Mapping[str, Any]) -> str:
     if kind == "request":
-        return f"request {entry.get('turn')}: {entry.get('messages')} messages"
+        messages = entry.get("messages")
+        known = isinstance(messages, int)
+        return f"request {entry.get('turn')}: {count(messages, 'message') if known else 'unknown messages'}"
     if kind == "reply":
         return f"reply {entry.get('turn')} of {entry.get('model')}: {entry.get('finish')}"
     return f"{kind}: {entry.get('cause')}" if kind == "fault" else kind
@@ -85,7 +88,8 @@ def _message(record: AttemptRecord, stored: Stored, message: Mapping[str, Any], 
             where = part.get("image_url")
             url = where.get("url") if isinstance(where, Mapping) else where
             found.append(_picture(record, stored, str(url), room))
-    for call in message.get("tool_calls") or ():
+    calls = message.get("tool_calls")
+    for call in calls if isinstance(calls, list) else ():
         function = call.get("function") if isinstance(call, Mapping) else None
         if not isinstance(function, Mapping):
             continue
@@ -111,7 +115,7 @@ def _result(entry: Mapping[str, Any]) -> list[Safe]:
     if isinstance(error, Mapping) and error:
         found.append(_pre(error.get("traceback") or f"{error.get('type')}: {error.get('message')}"))
     if entry.get("truncated"):
-        found.append(small(f"{entry['truncated']} bytes more were cut off"))
+        found.append(small(f"more was cut off, bytes: {entry['truncated']}"))
     return found
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from leaderboard.markup import Safe, code, link, notice, tag
+from leaderboard.draw import titled
+from leaderboard.markup import Safe, code, link, tag
 from leaderboard.words import EVALUATE
 from runner.store.database import AssayError, BadInput, StoreLocked, StoreMissing, StoreVersion
 
@@ -79,4 +80,5 @@ def _words(error: AssayError) -> tuple[str, *tuple[Safe, ...]]:
 
 
 def _page(title: str, *content: Safe) -> None:
-    st.html(tag("main", tag("h1", title), notice("", *content), class_="trouble"))
+    titled(title)
+    st.html(tag("main", tag("h1", title), tag("section", *content, class_="notice"), class_="trouble"))

@@ -13,6 +13,7 @@ from leaderboard.markup import Safe, badge, code, join, notice, small, table, ta
 from leaderboard.public import public
 from leaderboard.turns import COMMAND, Reading, Turn
 from manifests.records import AttemptRecord
+from manifests.words import count
 
 LONGEST = 4000  # characters of a reply
 LARGEST = 1 << 20  # bytes of a picture
@@ -35,11 +36,12 @@ def build(run: str, record: AttemptRecord, stored: Stored, turns: Sequence[Turn]
 
 def _head(record: AttemptRecord, turns: Sequence[Turn]) -> Safe:
     asked = [turn for turn in turns if turn.strict is not None]
-    words = [f"{len(turns)} of {record.settings.budgets.actions} steps."]
+    words = [f"{len(turns)} of {count(record.settings.budgets.actions, 'step')}."]
     if asked:
         named = sum(turn.taken is not None for turn in asked)
         apart = sum(turn.apart for turn in asked)
-        words.append(f"{named} of {len(asked)} replies named one option; at {apart} the two decoders read differently.")
+        replies = count(len(asked), "reply")
+        words.append(f"{named} of {replies} named one option; at {apart} the two decoders read differently.")
     else:
         words.append("This agent calls no model: there is no reply to read.")
     return tag("p", " ".join(words), class_="quiet")
@@ -88,7 +90,7 @@ def _reply(turn: Turn) -> list[Safe]:
         return []
     found = [tag("p", small("Reply, as it came"), class_="label"), _pre(turn.reply)]
     if turn.cut:
-        found.append(small(f"{turn.cut:,} characters more are in the transcript"))
+        found.append(small(f"{count(turn.cut, 'more character')} in the transcript"))
     rows = [
         [name, _read(turn, reading), reading.rule]
         for name, reading in ((STRICT, turn.strict), (PUBLISHED, turn.published))
@@ -104,7 +106,7 @@ def _reply(turn: Turn) -> list[Safe]:
 def _read(turn: Turn, reading: Reading) -> Safe:
     if reading.index is None:
         return tag("em", {"ambiguous": "several options", "none": "no option"}.get(reading.kind, reading.kind))
-    known = reading.index < len(turn.options)
+    known = 0 <= reading.index < len(turn.options)
     return join((tag("strong", letter(reading.index)), f" {turn.options[reading.index]}" if known else ""))
 
 
