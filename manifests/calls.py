@@ -9,6 +9,8 @@ from pydantic import Field, model_validator
 from manifests.models import Name, Positive, PositiveFloat
 from manifests.records import Strict
 
+Lower = Annotated[str, Field(pattern=r"^[^A-Z]+$")]
+
 
 class Retry(Strict):
     """Exponential waits with full jitter, for transport faults only. A provider's Retry-After is the least wait.
@@ -41,12 +43,20 @@ class Estimate(Strict):
 
 
 class FaultSignature(Strict):
-    """One row of the ordered table of provider faults: the first row that has the HTTP status and, where it names any,
-    one of the words in the provider's error (lower case) decides. Without a row it is ``provider_fault``, final."""
+    """One row of the ordered table of provider faults, for the HTTP ``statuses`` that it names.
+
+    A row fits an error by one of its ``codes`` (a whole value under ``code``, ``type``, ``status`` or ``reason``), by a
+    sentence that ``begins`` so (``{model}`` stands for the one asked for), or by ``words`` in it, all in lower case; a
+    row with none of these fits every error.
+    The first row that fits by a code decides, else the first one that fits otherwise: a sentence may quote what it is
+    not about. Without a row it is ``provider_fault``, final.
+    """
 
     cause: Name
-    statuses: tuple[Annotated[int, Field(ge=400, le=599)], ...]
-    words: tuple[Annotated[str, Field(pattern=r"^[^A-Z]+$")], ...]
+    statuses: tuple[Annotated[int, Field(ge=200, le=599)], ...]
+    codes: tuple[Lower, ...] = ()
+    begins: tuple[Lower, ...] = ()
+    words: tuple[Lower, ...] = ()
     retry: bool
 
 

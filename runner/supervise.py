@@ -11,6 +11,7 @@ import time
 import traceback
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from runner.agents.base import Agent, AgentEnd, AttemptContext, SandboxGone
@@ -63,8 +64,14 @@ class AgentThread(threading.Thread):
         except EngineGone as error:
             return AgentEnd("engine_fault", str(error))
         except Exception as error:  # an agent may raise anything; the cause table says what it costs
-            text = f"{type(error).__name__}: {error}"
-            return AgentEnd("agent_exception", text, {"traceback": traceback.format_exc()[-8000:]})
+            said = f"{type(error).__name__}: {error.strerror if isinstance(error, OSError) else error}"
+            return AgentEnd("agent_exception", said, {"traceback": f"{_raised(error)}\n{said}"[-8000:]})
+
+
+def _raised(error: Exception) -> str:
+    """Where an error was raised, a line for each frame, without the folders of this host."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return "\n".join(f"{Path(frame.filename).name}:{frame.lineno} in {frame.name}" for frame in frames)
 
 
 def sandbox_end(pair: Pair, error: SandboxGone) -> AgentEnd:

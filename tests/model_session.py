@@ -15,8 +15,8 @@ from manifests.calls import ModelCalls
 from manifests.load import load
 from runner.models.base import Allowance, Message, ModelFault, Reply, Sampling
 from runner.models.client import Client
-from runner.models.limiter import Rates
 from runner.models.open import OpenedModel, open_model
+from runner.models.window import Rates
 
 if find_spec("litellm") is None:
     pytest.skip("left out, needs litellm: `make test` installs it", allow_module_level=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import click
 import pytest
 
-from runner.cli import COMMANDS, assay
+from runner.cli.program import COMMANDS, assay
 
 ROOM = 64  # characters that `--help` has for the line of a command, on 80 columns
 

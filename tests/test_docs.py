@@ -9,8 +9,8 @@ import click
 import pytest
 from test_cli import assay
 
-from runner.cli import COMMANDS
-from runner.cli import assay as program
+from runner.cli.program import COMMANDS
+from runner.cli.program import assay as program
 from runner.images.contents import ROOT
 
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md"), ROOT / "bench" / "README.md"])

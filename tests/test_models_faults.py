@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 import pytest
-from model_server import Answer, ModelServer, completion, say
+from model_server import Answer, ModelServer, Request, completion, say
 from model_server import fault as error
 from model_session import ask, client, fault, policy
 
@@ -40,12 +40,36 @@ FINAL = [
     ("content_filter", error(400, "The prompt was filtered", "content_filter")),
     ("rejected_request", error(400, "Unsupported parameter: 'effort'", "unsupported_parameter")),
     ("rejected_request", error(422, "messages[3].role: invalid")),
+    ("model_not_found", error(400, "No such deployment", "model_not_found")),
+    ("model_not_found", Answer({"message": "Invalid model: scripted", "type": "invalid_model", "code": "1500"}, 400)),
+    ("model_not_found", error(400, "Invalid model name passed in model=scripted. Call /v1/models")),
+    ("model_not_found", error(400, "scripted is not a valid model ID", "400")),
+    ("model_not_found", Answer({"code": "Client specified an invalid argument", "error": "Model not found: x"}, 400)),
+    ("bad_key", Answer({"error": {"code": 400, "message": "Bad", "details": [{"reason": "API_KEY_INVALID"}]}}, 400)),
 ]
+# What an error quotes is not what it is about: a run must not stop for it, nor a model be charged.
+QUOTING = [
+    ("rejected_request", error(400, "Your text says 'invalid model' where a name should be")),
+    ("rejected_request", error(400, 'The words "invalid api key" in messages[3] are not permitted', "bad_input")),
+    ("rejected_request", error(403, "Blocked by a rule: insufficient credits, unknown model, incorrect api key")),
+    ("content_filter", error(400, "Invalid model: so says the prompt, and it was blocked", "content_policy_violation")),
+    ("bad_key", error(403, "unknown model for this account; prompt is too long", "permission_denied")),
+    (
+        "content_filter",
+        Answer({"error": {"message": "invalid model", "innererror": {"code": "ResponsibleAIPolicyViolation"}}}, 400),
+    ),
+]
+NO_ANSWER_STATUS = {
+    "without a body": Answer(b"", 204),
+    "a loop": Answer(b"", 307, {"Location": "/v1/chat/completions"}),
+    "nowhere": Answer(b"", 302),
+    "not modified": Answer(b"", 304),
+}
 
 
 @STREAMED
 @pytest.mark.parametrize("cause", BAD_ANSWERS)
-def test_a_bad_answer_has_its_cause_and_its_usage_and_is_not_asked_for_again(cause: str, stream: bool) -> None:
+def test_field_12_a_bad_answer_has_its_cause_and_its_usage_and_is_not_asked_for_again(cause: str, stream: bool) -> None:
     if (cause, stream) == ("null_message", True):
         pytest.skip("a stream has no messages, only parts of one")
     with ModelServer([BAD_ANSWERS[cause]]) as server:
@@ -152,6 +176,31 @@ def test_an_error_that_asking_again_cannot_mend_ends_at_once(cause: str, answer:
         assert (found.cause, len(server.calls)) == (cause, 1)
     assert found.evidence["status"] == answer.status
     assert json.loads(json.dumps(found.evidence)) == found.evidence
+
+
+@pytest.mark.parametrize(("cause", "answer"), QUOTING)
+def test_a_code_decides_before_what_a_sentence_quotes(cause: str, answer: Answer) -> None:
+    with ModelServer([answer]) as server:
+        assert fault(client(server)).cause == cause
+
+
+@STREAMED
+@pytest.mark.parametrize("name", NO_ANSWER_STATUS)
+def test_a_status_that_brings_no_answer_is_the_providers_fault(name: str, stream: bool) -> None:
+    with ModelServer([NO_ANSWER_STATUS[name]]) as server:
+        asked = client(server, stream=stream)
+        found = fault(asked)
+    assert (found.cause, found.evidence["status"]) == ("provider_fault", NO_ANSWER_STATUS[name].status)
+    assert (asked.usage.tokens_input, asked.usage.tokens_output) == (0, 0)
+
+
+def test_a_redirect_on_the_same_server_is_followed() -> None:
+    def answer(request: Request) -> Answer:
+        moved = request.path == "/v1/chat/completions"
+        return Answer(b"", 307, {"Location": "/v1/moved"}) if moved else say("hello")
+
+    with ModelServer(answer) as server:
+        assert ask(client(server)).text == "hello"
 
 
 @STREAMED

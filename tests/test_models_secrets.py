@@ -3,12 +3,14 @@ model or a wrong address stop a run before its first attempt."""
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from model_server import Answer, ModelServer, Request, completion, say
@@ -72,6 +74,38 @@ def test_a_key_in_signed_thinking_is_not_sent_back_or_kept() -> None:
     assert clean(everything([reply.text, reply.raw, reply.message]))
 
 
+SHOWN = {
+    "base64": lambda key: base64.b64encode(key.encode()).decode(),
+    "base64 of a header": lambda key: base64.b64encode(f"Bearer {key}".encode()).decode(),
+    "base64 within a line": lambda key: base64.b64encode(f"x={key}; y=1".encode()).decode(),
+    "base64 for addresses": lambda key: base64.urlsafe_b64encode(key.encode()).decode().rstrip("="),
+    "hexadecimal": lambda key: key.encode().hex(),
+    "HEXADECIMAL": lambda key: key.encode().hex().upper(),
+    "escaped": lambda key: quote(key, safe=""),
+    "backwards": lambda key: key[::-1],
+}
+
+
+@pytest.mark.parametrize("shape", SHOWN)
+@pytest.mark.parametrize("key", [KEY, "short+/8", "schl\u00fcssel/\U0001f511 mit blank"])
+def test_a_key_that_is_shown_in_another_shape_is_masked(shape: str, key: str) -> None:
+    shown = SHOWN[shape](key)
+    found = Redactor(environment={"A_KEY": key}).text(f"you sent {shown} to us")
+    assert MASK in found
+    assert len(found) < len(f"you sent {MASK} to us") + 16  # of a longer text in base64 what is not the key's stays
+
+
+def test_a_key_goes_to_no_other_server_than_the_one_that_was_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    with ModelServer([say("hello")]) as other:
+        there = Answer(b"", 307, {"Location": f"{other.url}/messages"})
+        with ModelServer([there]) as server:
+            found = fault(client(server, name="anthropic/claude-sonnet-4-5"))
+            assert server.calls[0].headers["x-api-key"] == KEY
+        assert other.requests == []
+    assert (found.cause, found.evidence["status"]) == ("provider_fault", 307)
+
+
 @pytest.mark.usefixtures("keyed")
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 429, 500])
 def test_a_key_in_an_error_is_in_no_text_of_the_fault(status: int) -> None:
@@ -118,6 +152,30 @@ def test_the_environment_of_litellm_changes_no_request_and_logs_nothing() -> Non
         check=True,
     )
     assert (done.stdout, done.stderr) == ("high abcdef\n", "")
+
+
+def test_a_call_that_ends_while_it_is_prepared_sends_nothing_and_says_nothing() -> None:
+    """As at the wall clock: litellm is in the middle of preparing the request when it is given up."""
+    program = (
+        "import gc, os, sys, time, threading; sys.path[:0] = ['tests'];"
+        "from model_server import ModelServer, say;"
+        "from runner.models.base import Allowance, CallCancelled, Sampling; from runner.models.open import open_model\n"
+        "with ModelServer([say('hello')]) as server:\n"
+        "    model = open_model('openai/scripted', Sampling(base_url=server.url))\n"
+        "    model.preflight()\n"
+        "    asked = model.client(Allowance())\n"
+        "    for number in range(24):\n"
+        "        try:\n"
+        "            asked.complete([{'role': 'user', 'content': 'hi'}], deadline=time.monotonic() + number / 5000,"
+        " cancel=threading.Event())\n"
+        "        except CallCancelled:\n"
+        "            print('cancelled')\n"
+        "    time.sleep(0.3)\n"
+        "    gc.collect()\n"
+    )
+    stdout, stderr = run_python(program)
+    assert stderr == ""
+    assert stdout.count("cancelled") > 5
 
 
 def test_a_baseline_imports_nothing_of_litellm() -> None:
@@ -185,6 +243,17 @@ def test_what_would_fail_every_attempt_is_one_line_before_the_first(
         assert len(server.calls) <= 3
     assert type(found) is kind
     assert words in str(found)
+
+
+@pytest.mark.parametrize(
+    "answer", [Answer(b"<html>welcome</html>"), Answer(completion([])), Answer({"hello": "world"})]
+)
+def test_what_answers_and_is_no_model_stops_the_run_before_its_first_attempt(answer: Answer) -> None:
+    with ModelServer([answer]) as server:
+        found = refusal(server)
+    assert type(found) is RunStopped
+    assert "is no model" in str(found)
+    assert "check MODEL and BASE_URL" in str(found)
 
 
 def test_nobody_at_the_address_is_named_soon() -> None:

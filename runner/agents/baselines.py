@@ -7,11 +7,12 @@ import time
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from images.client.wire import PROTOCOL
 from manifests.records import Level
 from runner.agents.base import AgentEnd, AgentInfo, AttemptContext, ExecResult
+from runner.agents.levels import offered
 from runner.errors import BadInput
 
 if TYPE_CHECKING:
@@ -112,10 +113,7 @@ def level_of(request: AgentRequest) -> Level:
         raise BadInput(
             f"grants {','.join(request.grants)}: the baseline {request.model} uses no tool; leave GRANTS out"
         )
-    level = request.level or "L0"
-    if level not in ("L0", "L1", "L2", "L3"):
-        raise BadInput(f"level {level!r} is not one of L0, L1, L2, L3")
-    return cast(Level, level)
+    return offered(request.level)
 
 
 @cache

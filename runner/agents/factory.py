@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from images.client.wire import PROTOCOL
 from manifests.load import load
@@ -15,6 +15,7 @@ from runner.agents.base import AgentInfo, AttemptContext
 from runner.agents.choice import NEEDS_EYES, ChoiceAgent
 from runner.agents.code import CodeInterface
 from runner.agents.interface import Interface
+from runner.agents.levels import offered
 from runner.agents.model_agent import MakeInterface, Manner, ModelAgent
 from runner.agents.policy import Policy, policy
 from runner.agents.prompting import files_digest
@@ -36,6 +37,7 @@ SOURCES = (
     "factory",
     "history",
     "interface",
+    "levels",
     "model_agent",
     "options",
     "pictures",
@@ -45,7 +47,6 @@ SOURCES = (
     "status",
     "tools",
 )
-DEFAULT_LEVEL = "L0"
 
 
 def _code(context: AttemptContext, rules: Policy, sees: bool) -> Interface:
@@ -131,10 +132,7 @@ def _level(request: AgentRequest) -> Level:
         raise BadInput(
             f"grants {','.join(request.grants)}: there is no tool that a model can be granted yet; leave GRANTS out"
         )
-    level = request.level or DEFAULT_LEVEL
-    if level not in ("L0", "L1", "L2", "L3"):
-        raise BadInput(f"level {level!r} is not one of L0, L1, L2, L3")
-    return cast(Level, level)
+    return offered(request.level)
 
 
 def _policies(rules: Policy) -> list[Any]:

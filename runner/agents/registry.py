@@ -13,7 +13,7 @@ from manifests.models import Board
 from runner.agents import baselines, choosers
 from runner.agents.base import Agent
 from runner.errors import BadInput
-from runner.models.limiter import Rates
+from runner.models.window import Rates
 
 if TYPE_CHECKING:
     from runner.models.base import Model

@@ -3,38 +3,35 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from runner.cli.numbers import real, whole
+from runner.cli.prepare import prepare
+from runner.cli.wanted import RUNTIMES, check
 from runner.errors import AssayError, BadInput
+from runner.models.window import MOST
 from runner.terminal import echo, echo_json
-from runner.words import count
 
 if TYPE_CHECKING:
-    from manifests.load import Manifests
-    from runner.agents.base import Agent
     from runner.evaluate import Evaluation
-    from runner.plan import Planned
     from runner.progress import Progress
-    from runner.settings import Choices
     from runner.store.store import Run
 
-RUNTIMES = ("auto", "docker", "bubblewrap", "process")
-LEVELS = ("L0", "L1", "L2", "L3")
 FORMATS = ("table", "json", "csv", "markdown")
 INTERRUPTED = 130
 UNDECIDED = 3  # all that can be done is done, and the score waits for a decision on an incident
 MAX_JOBS = 1000  # every job is a pair of processes; no machine runs more
 SEED = whole("a base seed from 0", 0)
 JOBS = whole(f"the number of attempts to run at once, 1 to {MAX_JOBS}", 1, MAX_JOBS)
-TEMPERATURE = real("a number from 0, for example 0.7", 0)
-TOKENS = whole("a whole number from 1", 1)
-RPM, TPM = (whole(f"a whole number from 1, or leave {name} out", 1) for name in ("RPM", "TPM"))
-DOLLARS = real("US dollars above 0", math.ulp(0.0))
+TEMPERATURE = real("a number from 0 to 10, for example 0.7", 0, 10)
+TOKENS = whole("a whole number from 1 to 10,000,000", 1, 10**7)
+RPM, TPM = (
+    whole(f"a whole number from 1 to {most:,}, or leave {name.upper()} out", 1, most) for name, most in MOST.items()
+)
+DOLLARS = real("US dollars above 0, a billion at most", math.ulp(0.0), 1e9)
 
 
 @click.command("evaluate")
@@ -49,7 +46,7 @@ DOLLARS = real("US dollars above 0", math.ulp(0.0))
 )
 @click.option("--protocol", help="pass2, single or pass1 [default: the board's].")
 @click.option("--profile", default="embedded", show_default=True, help="embedded or native.")
-@click.option("--level", help="Access level L0 to L3 [default: L0; a baseline has its own].")
+@click.option("--level", help="Access level L0 or L3 [default: L0; a baseline has its own].")
 @click.option("--grants", help="Comma-separated tool grants.")
 @click.option(
     "--seed", type=SEED, default=0, show_default=True, help="Base seed; 0 is the only one with stored conditions."
@@ -63,8 +60,8 @@ DOLLARS = real("US dollars above 0", math.ulp(0.0))
 @click.option("--max-output-tokens", type=TOKENS, help="Of one answer [default: the provider's].")
 @click.option("--stream", is_flag=True, default=None, help="Take the model's answers as streams.")
 @click.option("--parameter", "extra", multiple=True, help="NAME=VALUE of the provider, VALUE as JSON; may be repeated.")
-@click.option("--rpm", type=RPM, help="Requests a minute that the provider allows; shared by all jobs.")
-@click.option("--tpm", type=TPM, help="Tokens a minute that the provider allows; shared by all jobs.")
+@click.option("--rpm", type=RPM, help="Requests a minute that the provider allows; shared by all jobs and commands.")
+@click.option("--tpm", type=TPM, help="Tokens a minute that the provider allows; shared by all jobs and commands.")
 @click.option(
     "--max-cost", type=DOLLARS, help="US dollars after which a run opens no attempt; the same command goes on."
 )
@@ -86,7 +83,7 @@ def command(model: str | None, form: str, render: bool, dry_run: bool, **options
         return 0
     if dry_run:
         return _dry_run(model, form, options)
-    evaluation, progress = _prepare(model, options)
+    evaluation, progress = prepare(model, options)
     from runner.halt import signals
 
     error: AssayError | None = None
@@ -122,159 +119,9 @@ def _list_baselines() -> None:
     echo("  assay evaluate --model random --tasks 'marble/dual-panda/A007' --jobs 2")
 
 
-@dataclass(frozen=True)
-class _Wanted:
-    """What the options ask for, checked against the manifests."""
-
-    agent: Agent
-    choices: Choices
-    manifests: Manifests
-    planned: tuple[Planned, ...]
-    name: str
-
-
-def _wanted(model: str, options: dict[str, Any]) -> _Wanted:
-    """Check every choice before anything is started. Raises BadInput or ManifestError."""
-    _check(options)
-    from manifests.load import load
-    from runner.agents.registry import AgentRequest, Parameters, make_agent
-    from runner.cli.board import complete, with_seeds
-    from runner.models.limiter import Rates
-    from runner.plan import plan
-    from runner.settings import Choices, default_name
-    from runner.store.store import check_name
-
-    parameters = Parameters(
-        options["temperature"],
-        options["effort"],
-        options["base_url"],
-        options["max_output_tokens"],
-        options["stream"],
-        _extra(options["extra"]),
-    )
-    grants = _split(options["grants"])
-    rates = Rates(options["rpm"], options["tpm"])
-    manifests = load()
-    for field in ("subset", "board", "protocol", "profile"):
-        if options[field] is not None and not options[field].strip():
-            raise BadInput(f"{field} {options[field]!r}: give a name, or leave it out for the default")
-    complete(options, manifests)
-    manifests = with_seeds(options, manifests)
-    agent = make_agent(
-        AgentRequest(
-            model,
-            options["agent"],
-            options["level"],
-            grants,
-            parameters,
-            rates,
-            board=options["board"],
-            setting=options["setting"],
-        )
-    )
-    _check_cost(options["max_cost"], agent)
-    choices = Choices(
-        model=model,
-        board=options["board"],
-        subset=options["subset"],
-        tasks=options["tasks"],
-        protocol=options["protocol"],
-        profile=options["profile"],
-        seed=options["seed"],
-        runtime=options["runtime"],
-        gpus=options["gpus"],
-        agent=options["agent"],
-        level=options["level"],
-        grants=grants,
-        parameters=parameters.given(),
-    )
-    planned = plan(manifests, choices, agent.info)
-    name = default_name(choices, agent.info) if options["run_name"] is None else options["run_name"]
-    check_name(name)
-    return _Wanted(agent, choices, manifests, planned, name)
-
-
-def _prepare(model: str, options: dict[str, Any]) -> tuple[Evaluation, Any]:
-    """Everything that a start needs. Raises BadInput or ManifestError."""
-    wanted = _wanted(model, options)
-    from runner.cli.board import keep_seeds
-    from runner.cli.common import console, open_store
-    from runner.evaluate import Evaluation
-    from runner.progress import Progress
-    from runner.runtimes.select import clean, select
-
-    agent, store = wanted.agent, open_store(write=True)
-    keep_seeds(options, wanted.manifests, store.home)
-    progress = Progress(console(error=True), models=agent.info.kind == "model")
-    store.database.say = progress.say
-
-    def make_runtime() -> Any:
-        from runner.agents.registry import preflight
-
-        answered = preflight(agent)
-        _announce(evaluation, progress)  # not before: a wrong name of a run or a model is one line
-        if answered is not None:
-            progress.say(answered)
-        runtime = select(wanted.choices.runtime, agent.info, store.home, progress.say, jobs=options["jobs"])
-        progress.say(f"runtime {runtime.facts.why}")
-        return runtime
-
-    evaluation = Evaluation(
-        store,
-        wanted.manifests,
-        wanted.choices,
-        agent,
-        wanted.planned,
-        wanted.name,
-        options["jobs"],
-        make_runtime,
-        progress,
-        max_cost_usd=options["max_cost"],
-        clean=lambda runtime: clean(runtime, agent.info, store.home),
-    )
-    progress.stopping = evaluation.halt.draining.is_set
-    return evaluation, progress
-
-
-def _check(options: dict[str, Any]) -> None:
-    """The choices that need no manifest."""
-    if options["runtime"] not in RUNTIMES:
-        raise BadInput(f"runtime {options['runtime']!r} is not one of {', '.join(RUNTIMES)}")
-    if options["level"] not in (None, *LEVELS):
-        raise BadInput(f"level {options['level']!r} is not one of {', '.join(LEVELS)}")
-
-
-def _check_cost(max_cost: float | None, agent: Agent) -> None:
-    """A limit that cannot hold is refused instead of kept in silence."""
-    if max_cost is None:
-        return
-    model = getattr(agent, "model", None)
-    if model is None:
-        raise BadInput(f"max-cost {max_cost:g}: the baseline {agent.info.name} calls no model; leave MAX_COST out")
-    if not model.priced:
-        raise BadInput(
-            f"max-cost {max_cost:g}: the price of {model.name} is unknown, so that its cost cannot be limited; leave "
-            "MAX_COST out"
-        )
-
-
-def _announce(evaluation: Evaluation, progress: Any) -> None:
-    """What will run, and what of it cannot run here and stays missing."""
-    from runner.plan import missing_here
-
-    planned = evaluation.planned
-    here = sum(item.reason is None for item in planned)
-    conditions = sum(len(item.conditions) for item in planned)
-    what = f"{here} of {count(len(planned), 'environment')}, {count(conditions, 'condition')}"
-    progress.say(f"run {evaluation.name}: {what}")
-    away = [(item.environment_id, item.family, item.reason) for item in planned if item.reason is not None]
-    for missing in missing_here(away):
-        progress.say(f"missing here: {missing}")
-
-
 def _dry_run(model: str, form: str, options: dict[str, Any]) -> int:
     """What the command would do, from the manifests and from what is recorded already."""
-    wanted = _wanted(model, options)
+    wanted = check(model, options)
     if wanted.agent.info.kind == "model":
         from runner.models.library import library
 
@@ -326,27 +173,3 @@ def _finish(evaluation: Evaluation, run: Run, form: str, error: AssayError | Non
         echo("stopped: the same command goes on", err=True)
         return INTERRUPTED
     return UNDECIDED if result["total"]["candidate"] else 0
-
-
-def _extra(given: tuple[str, ...]) -> dict[str, Any] | None:
-    """``top_p=0.9 seed=7 stop=END`` as a dictionary; a value that is no JSON is text."""
-    from manifests import strict
-
-    found: dict[str, Any] = {}
-    for item in given:
-        name, equals, value = item.partition("=")
-        if not name or not equals:
-            raise BadInput(f"parameter {item!r}: give NAME=VALUE, for example top_p=0.9")
-        if name in found:
-            raise BadInput(f"parameter {item!r}: {name} is given twice; keep one of them")
-        try:
-            found[name] = strict.loads(value)
-        except strict.DuplicateKey as error:
-            raise BadInput(f"parameter {item!r}: {error}; keep one of them") from None
-        except ValueError:
-            found[name] = value
-    return found or None
-
-
-def _split(text: str | None) -> tuple[str, ...] | None:
-    return None if text is None else tuple(part.strip() for part in text.split(",") if part.strip())

@@ -17,7 +17,7 @@ from runner.models.answers import Answer, body_of, read
 from runner.models.base import Allowance, CallCancelled, Message, ModelFault, Reply, Tokens, Tool
 from runner.models.faults import Fault, fault_of
 from runner.models.library import Library, Request, Result
-from runner.models.limiter import Admission, Limiter
+from runner.models.limiter import Limiter
 from runner.models.redact import Redactor
 from runner.models.usage import Meter, estimate_input, estimate_output, priceable
 from runner.store.text import storable
@@ -45,6 +45,8 @@ class _Call:
     deadline: float
     cancel: threading.Event
     tokens: int  # of the prompt, by estimate
+    ticket: str = ""  # of the running try at the rate limit
+    sent_at: float | None = None  # when it went out
     tries: int = 0
     faults: list[str] = field(default_factory=list)
 
@@ -164,46 +166,51 @@ class Client:
     def _once(self, call: _Call) -> _Answered:
         """One request. Raises _Transport, ModelFault, CallCancelled."""
         link = self._link
-        admission = self._admitted(call)
+        self._admit(call)
         call.tries += 1
         self._requests += 1
         sent = time.monotonic()
         try:
-            result = self._exchange(call, admission)
+            result = self._exchange(call)
         finally:
             self._request_s += (latency_s := time.monotonic() - sent)
+        call.sent_at = result.exchange.sent_at
         body = body_of(result)
-        fault = fault_of(result, body, link.policy, link.redactor)
+        fault = fault_of(result, body, link.policy, link.redactor, link.name)
         if fault is None:
-            return self._answered(result, body, call, admission, latency_s)
+            return self._answered(result, body, call, latency_s)
         call.faults.append(fault.text)
         if result.exchange.broken is not None and _may_have_run(result):
-            self._count_lost(call, admission)
+            self._count_lost(call)
         else:
-            link.limiter.settle(admission, 0 if result.exchange.status is None else call.tokens)
+            self._settle(call, 0 if result.exchange.status is None else call.tokens)
         if fault.retry:
             raise _Transport(fault)
         raise _final(fault, call)
 
-    def _answered(self, result: Result, body: Any, call: _Call, admission: Admission, latency_s: float) -> _Answered:
+    def _answered(self, result: Result, body: Any, call: _Call, latency_s: float) -> _Answered:
         """What our own reading of an answer fails at is no fault of the model's. Raises ModelFault."""
         try:
             answer = read(result, body, self._link.redactor)
-            return _Answered(answer, *self._count(answer, call, admission), latency_s)
+            return _Answered(answer, *self._count(answer, call), latency_s)
         except Exception as error:
-            self._count_lost(call, admission)
+            self._count_lost(call)
             kind = type(error).__name__
             raise ModelFault("adapter_fault", f"the answer could not be read ({kind})", {"kind": kind}) from None
 
-    def _admitted(self, call: _Call) -> Admission:
+    def _admit(self, call: _Call) -> None:
+        """Wait for the rate limit. Raises CallCancelled, ModelFault."""
         reserve = call.tokens + self._link.policy.estimate.tokens_per_answer
         began = time.monotonic()
         try:
-            return self._link.limiter.admit(reserve, call.cancel, call.deadline)
+            call.ticket, call.sent_at = self._link.limiter.admit(reserve, call.cancel, call.deadline), None
+        except OSError as error:
+            text = f"what RPM and TPM count cannot be kept beside the records ({error.strerror})"
+            raise ModelFault("adapter_fault", text, {"kind": type(error).__name__}) from None
         finally:
             self._rate_limit_s += time.monotonic() - began
 
-    def _exchange(self, call: _Call, admission: Admission) -> Result:
+    def _exchange(self, call: _Call) -> Result:
         link = self._link
         timeout_s = min(link.policy.timeouts.answer_s, max(call.deadline - time.monotonic(), 0.001))
         request = Request(link.name, call.messages, call.tools, link.parameters, link.base_url, link.api_key, timeout_s)
@@ -214,26 +221,26 @@ class Client:
                 break
             except NotYet:
                 if call.cancel.is_set() or time.monotonic() >= call.deadline:
-                    self._give_up(future, call, admission)
+                    self._give_up(future, call)
             except CancelledError:
                 raise CallCancelled("the call was cancelled") from None
         if result.exchange.broken and time.monotonic() >= call.deadline:
-            self._give_up(future, call, admission)
+            self._give_up(future, call)
         return result
 
-    def _give_up(self, future: Future[Result], call: _Call, admission: Admission) -> None:
+    def _give_up(self, future: Future[Result], call: _Call) -> None:
         future.cancel()
-        self._count_lost(call, admission)
+        self._count_lost(call)
         raise CallCancelled("the episode ended while the model was being asked")
 
     # ---- the account ------------------------------------------------------------------------------------------------
-    def _count(self, answer: Answer, call: _Call, admission: Admission) -> tuple[Tokens, float | None]:
+    def _count(self, answer: Answer, call: _Call) -> tuple[Tokens, float | None]:
         """Tokens and cost of an answer, good or bad; by estimate where the provider gave no usage."""
         link = self._link
         tokens = answer.tokens or self._estimated(answer, call)
         cost_usd = link.library.cost(link.name, priceable(answer.usage, tokens))
         self._meter.count(tokens, cost_usd)
-        link.limiter.settle(admission, (tokens.input or 0) + (tokens.output or 0))
+        self._settle(call, (tokens.input or 0) + (tokens.output or 0))
         if answer.model is not None:
             self._models.setdefault(answer.model)
         return tokens, cost_usd
@@ -243,12 +250,15 @@ class Client:
         output = estimate_output(answer.content, arguments, self._link.policy.estimate)
         return Tokens(uncached=call.tokens, output=output, estimated=True)
 
-    def _count_lost(self, call: _Call, admission: Admission) -> None:
+    def _count_lost(self, call: _Call) -> None:
         """A request that the provider may have worked on, with nobody left to say how much: its prompt, estimated."""
         link = self._link
         tokens = Tokens(uncached=call.tokens, output=0, estimated=True)
         self._meter.count(tokens, link.library.cost(link.name, priceable(None, tokens)))
-        link.limiter.settle(admission, call.tokens)
+        self._settle(call, call.tokens)
+
+    def _settle(self, call: _Call, tokens: int) -> None:
+        self._link.limiter.settle(call.ticket, tokens, call.sent_at)
 
 
 def _reply(answered: _Answered, call: _Call, waited_s: float) -> Reply:

@@ -1,4 +1,4 @@
-"""Which fault an answer is: the ordered table of ``manifests/model_calls.json``, first row that fits."""
+"""Which fault an answer is: the ordered table of ``manifests/model_calls.json``, a row that fits by a code first."""
 
 from __future__ import annotations
 
@@ -6,16 +6,21 @@ import email.utils
 import json
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from manifests.calls import ModelCalls
+from manifests.calls import FaultSignature, ModelCalls
 from runner.models.library import Result
 from runner.models.redact import Redactor
 
+MODEL = "{model}"  # in the beginning of a sentence: the model that was asked for
 LONGEST_TEXT = 500  # characters of a provider's sentence that are kept
 # How gateways and providers say that an answer, or a part of one, ended with their own failure.
+ANSWERS = range(200, 204)  # statuses with which an answer may come; 204 and 205 have no body
+NO_ANSWER = {2: "an answer without a body", 3: "a redirect that is not followed; BASE_URL= takes the address itself"}
+CODES = ("code", "type", "__type", "status", "reason")  # keys under which the kind of an error stands
+INNER = ("innererror", "inner_error", "details")  # and those of what may say it more closely
 BROKEN_OFF = frozenset(("error", "network_error", "insufficient_system_resource"))
 
 
@@ -30,8 +35,8 @@ class Fault:
     evidence: dict[str, Any]
 
 
-def fault_of(result: Result, body: Any, policy: ModelCalls, redactor: Redactor) -> Fault | None:
-    """The fault of a request, or None when something arrived that may be an answer."""
+def fault_of(result: Result, body: Any, policy: ModelCalls, redactor: Redactor, model: str) -> Fault | None:
+    """The fault of a request to ``model`` (provider/model), or None when something arrived that may be an answer."""
     exchange = result.exchange
     if exchange.broken is not None:
         evidence = {"status": exchange.status, "transport": exchange.broken}
@@ -46,9 +51,10 @@ def fault_of(result: Result, body: Any, policy: ModelCalls, redactor: Redactor) 
             return Fault("adapter_fault", text, False, None, {"kind": result.refused})
         return None
     failure = _failure(body)
-    said = redactor.error(_said({"error": failure} if failure else body, exchange.body()))[:LONGEST_TEXT]
-    cause, retry = _row(status, said.lower(), policy)
-    text = f"HTTP {status}: {said}" if said else f"HTTP {status}"
+    whole = {"error": failure} if failure else body
+    said = redactor.error(_said(whole, exchange.body()))[:LONGEST_TEXT]
+    cause, retry = _row([row for row in policy.faults if status in row.statuses], _codes(whole), said.lower(), model)
+    text = f"HTTP {status}: {said or NO_ANSWER.get(status // 100, '')}".rstrip(": ")
     if exchange.status is None:  # litellm knows better than to send it
         text = f"refused before anything was sent: {result.refused}"
     return Fault(cause, text, retry, _wait(exchange.headers), {"status": status, "error": said})
@@ -59,7 +65,7 @@ def _status(result: Result, body: Any) -> int | None:
     status = result.exchange.status
     if status is None:
         return result.status if result.refused else None
-    if status >= 400:
+    if status not in ANSWERS:
         return status
     failure = _failure(body)
     if failure:
@@ -90,20 +96,41 @@ def _cut_short(headers: Mapping[str, str], body: Any) -> bool:
     return all(choice["finish_reason"] is None for choice in choices)
 
 
-def _row(status: int, said: str, policy: ModelCalls) -> tuple[str, bool]:
-    for row in policy.faults:
-        if status in row.statuses and (not row.words or any(word in said for word in row.words)):
+def _row(rows: Sequence[FaultSignature], codes: frozenset[str], said: str, model: str) -> tuple[str, bool]:
+    """Cause and whether to try again. ``codes`` and ``said`` are in lower case."""
+    name = model.partition("/")[2].lower()
+    for row in rows:
+        if not codes.isdisjoint(row.codes):
+            return row.cause, row.retry
+    for row in rows:
+        always = not (row.codes or row.begins or row.words)
+        begins = tuple(text.replace(MODEL, name) for text in row.begins)
+        if always or said.startswith(begins) or any(word in said for word in row.words):
             return row.cause, row.retry
     return "provider_fault", False
 
 
+def _codes(body: Any) -> frozenset[str]:
+    """The kinds that an error names itself with, in lower case: its own and those of what is inside."""
+    error = _error(body)
+    parts = [error]
+    for name in INNER:
+        inner = error.get(name) if isinstance(error, Mapping) else None
+        parts += inner if isinstance(inner, list) else [inner]
+    found = [part.get(name) for part in parts if isinstance(part, Mapping) for name in CODES]
+    return frozenset(value.lower() for value in found if isinstance(value, str))
+
+
+def _error(body: Any) -> Any:
+    """The error out of the shapes that errors come in."""
+    if isinstance(body, list) and body:
+        body = body[0]
+    return body.get("error", body) if isinstance(body, Mapping) else body
+
+
 def _said(body: Any, raw: bytes) -> str:
     """The provider's own sentence with its code, out of the shapes that errors come in."""
-    error: Any = body
-    if isinstance(error, list) and error:
-        error = error[0]
-    if isinstance(error, Mapping):
-        error = error.get("error", error)
+    error = _error(body)
     if isinstance(error, Mapping):
         parts = [error.get(name) for name in ("message", "detail", "code", "type", "status")]
         words = [part if isinstance(part, str) else json.dumps(part) for part in parts if part]

@@ -99,6 +99,7 @@ class Library:
         self._error: BaseException | None = None
         self._importing = threading.Thread(target=self._import, name="litellm-import", daemon=True)
         self._loop = asyncio.new_event_loop()
+        self._asking: set[asyncio.Task[dict[str, Any] | None]] = set()
         self._looping = threading.Thread(target=self._loop.run_forever, name="models", daemon=True)
         self._importing.start()
         self._looping.start()
@@ -188,16 +189,29 @@ class Library:
 
         result = Result(Exchange())
         tapped(result.exchange)
+        asking = asyncio.create_task(self._ask(request))
+        self._asking.add(asking)  # the loop itself holds a task but weakly
+        asking.add_done_callback(self._asked)
         try:
-            async with asyncio.timeout(request.timeout_s):
-                result.shown = await self._ask(request)
-        except TimeoutError:
+            done, _ = await asyncio.wait((asking,), timeout=request.timeout_s)
+        except asyncio.CancelledError:
+            _give_up(asking, result.exchange)
+            raise
+        if not done:
+            _give_up(asking, result.exchange)
             result.exchange.broken = result.exchange.broken or "Timeout"
-        except Exception as error:  # whatever litellm raises: the exchange and the class say what happened
+        elif (error := asking.exception()) is None:
+            result.shown = asking.result()
+        else:  # whatever litellm raises: the exchange and the class say what happened
             result.refused = type(error).__name__
             status = getattr(error, "status_code", None)
             result.status = status if isinstance(status, int) else None
         return result
+
+    def _asked(self, asking: asyncio.Task[dict[str, Any] | None]) -> None:
+        self._asking.discard(asking)
+        if not asking.cancelled():
+            asking.exception()  # taken note of: asyncio would print that of one that was given up
 
     async def _ask(self, request: Request) -> dict[str, Any] | None:
         litellm = self._litellm
@@ -217,6 +231,14 @@ class Library:
         if options.get("stream"):
             answer = litellm.stream_chunk_builder([chunk async for chunk in answer])
         return answer.model_dump(warnings=False) if answer is not None else None
+
+
+def _give_up(asking: asyncio.Task[Any], exchange: Exchange) -> None:
+    """End a request. Before it has gone out litellm prepares it in a thread, and what comes of that would be left
+    behind, with a warning on stderr: then it goes on to the tap and ends there."""
+    exchange.given_up = True
+    if exchange.sent_at is not None:
+        asking.cancel()
 
 
 def _left_out(*_: object, **__: object) -> None:

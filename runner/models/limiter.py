@@ -1,123 +1,93 @@
-"""Requests and tokens per minute, shared by every attempt and model of one provider in this process.
+"""Requests and tokens per minute, shared by every attempt, model and command that asks one provider with one key.
 
-A sliding window: at no moment were more requests admitted, or more tokens asked for, within the last window than the
-rate allows. A token bucket would let twice the rate through in a window after a pause. Tokens are reserved by estimate
-before a call and settled by the provider's count after it.
+Tokens are reserved by estimate before a call and settled by the provider's count after it. Every command holds the
+rates that it was given itself, over what all commands with rates have asked.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections import deque
-from dataclasses import dataclass
+import uuid
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import urlsplit
 
-from runner.errors import BadInput
 from runner.models.base import CallCancelled
+from runner.models.window import Rates
+from runner.models.window_file import WindowFile
+from runner.store.text import digest
 
-ARRIVAL_S = 0.25  # added to the window: requests reach the server later than they are admitted, one more than another
-POLL_S = 0.1  # how soon a waiting call hears of its cancellation
-
-
-@dataclass(frozen=True)
-class Rates:
-    """Requests and tokens (input and output) per minute; None means not limited."""
-
-    rpm: int | None = None
-    tpm: int | None = None
-
-    def __post_init__(self) -> None:
-        for name, value in (("rpm", self.rpm), ("tpm", self.tpm)):
-            if value is not None and value < 1:
-                raise BadInput(f"{name} {value}: give a whole number from 1, or leave {name.upper()} out")
-
-
-@dataclass
-class Admission:
-    """One admitted request; ``tokens`` is an estimate until it is settled."""
-
-    at: float
-    tokens: int
+FOLDER = Path("locks", "rates")  # under the home of the records
+ARRIVAL_S = 1.0  # added to the window: requests reach the server later than they are admitted, one more than another
+POLL_S = 0.1  # how soon a call that waits for its turn in this process hears of its cancellation
+ASK_S = 0.5  # how often one in line asks again, also where it has to wait for longer
 
 
 class Limiter:
-    """Admits requests in the order of their asking as the rates allow."""
+    """Admits requests in the order of their asking as the rates allow. One of a process is in line at a time."""
 
-    def __init__(self, rates: Rates, window_s: float) -> None:
+    def __init__(self, rates: Rates, window_s: float, path: Path) -> None:
         self.rates = rates
         self._window_s = window_s + ARRIVAL_S
-        self._admitted: deque[Admission] = deque()
-        self._turn = threading.Lock()  # held by the one that waits first
-        self._lock = threading.Lock()
+        self._file = WindowFile(path)
+        self._turn = threading.Lock()  # held by the one that is in line
 
-    def admit(self, tokens: int, cancel: threading.Event, deadline: float) -> Admission:
-        """Wait until a request of about ``tokens`` fits. Raises CallCancelled when cancelled or past the deadline.
+    def admit(self, tokens: int, cancel: threading.Event, deadline: float) -> str:
+        """Wait until a request of about ``tokens`` fits; returns what it is settled by.
 
-        A request above the whole token rate is admitted alone: it would never fit.
+        Raises CallCancelled when cancelled or past the deadline, and OSError where the window cannot be kept.
         """
+        ticket = uuid.uuid4().hex
+        if not self.rates.limited:
+            return ticket
         while not self._turn.acquire(timeout=POLL_S):
             _check(cancel, deadline)
         try:
-            while True:
-                _check(cancel, deadline)
-                found = self._try(tokens, time.monotonic())
-                if isinstance(found, Admission):
-                    return found
-                cancel.wait(min(found, POLL_S))
+            self._stand_in_line(ticket, tokens, cancel, deadline)
         finally:
             self._turn.release()
+        return ticket
 
-    def admit_at(self, tokens: int, now: float) -> float:
-        """When a request that is made at ``now`` would be admitted; it then counts as admitted. For planning: nothing
-        waits. Calls must be in the order of their times."""
-        while not isinstance(found := self._try(tokens, now), Admission):
-            now += found
-        return now
+    def _stand_in_line(self, ticket: str, tokens: int, cancel: threading.Event, deadline: float) -> None:
+        while True:
+            try:
+                _check(cancel, deadline)
+            except CallCancelled:
+                with suppress(OSError), self._file.held() as (window, _):
+                    window.leave(ticket)
+                raise
+            with self._file.held() as (window, now):
+                wait = window.ask(ticket, self.rates, tokens, now, self._window_s)
+            if wait <= 0:
+                return
+            cancel.wait(max(0.0, min(wait, ASK_S, deadline - time.monotonic())))
 
-    def settle(self, admission: Admission, tokens: int) -> None:
-        """The provider's count of an admitted request takes the place of the estimate."""
-        with self._lock:
-            admission.tokens = tokens
-
-    def _try(self, tokens: int, now: float) -> Admission | float:
-        """An admission, or the seconds until it may be asked for again."""
-        with self._lock:
-            wait = self._wait(tokens, now)
-            if wait > 0:
-                return wait
-            admission = Admission(now, tokens)
-            self._admitted.append(admission)
-            return admission
-
-    def _wait(self, tokens: int, now: float) -> float:
-        """Seconds until enough of the window has passed; 0 when the request fits now."""
-        while self._admitted and self._admitted[0].at <= now - self._window_s:
-            self._admitted.popleft()
-        wait = 0.0
-        rpm, tpm = self.rates.rpm, self.rates.tpm
-        if rpm is not None and len(self._admitted) >= rpm:
-            wait = self._admitted[len(self._admitted) - rpm].at + self._window_s - now
-        if tpm is not None:
-            excess = sum(item.tokens for item in self._admitted) + tokens - tpm
-            for item in self._admitted:
-                if excess <= 0:
-                    break
-                excess -= item.tokens
-                wait = max(wait, item.at + self._window_s - now)
-        return wait
+    def settle(self, ticket: str, tokens: int, sent_at: float | None = None) -> None:
+        """The provider's count of an admitted request takes the place of the estimate. ``sent_at`` (the clock of
+        :mod:`runner.models.window_file`) is when it went out; None leaves the moment of its admission."""
+        if self.rates.limited:
+            with suppress(OSError), self._file.held() as (window, _):  # else the estimate stays
+                window.settle(ticket, tokens, sent_at)
 
 
-_LIMITERS: dict[tuple[str, str | None], Limiter] = {}
+_LIMITERS: dict[tuple[Path, Rates, float], Limiter] = {}
 _LIMITERS_LOCK = threading.Lock()
 
 
-def limiter_of(provider: str, base_url: str | None, rates: Rates, window_s: float) -> Limiter:
-    """The limiter of a provider, one per process and address. Other rates than before replace it."""
+def limiter_of(
+    home: Path, provider: str, base_url: str | None, keys: Mapping[str, str], rates: Rates, window_s: float
+) -> Limiter:
+    """The limiter of a provider at an address for those who use the same ``keys`` and keep their records in ``home``.
+
+    No key is written anywhere: they only make, with all else, the name of the file that is shared.
+    """
+    host = urlsplit(base_url).netloc if base_url else None
+    name = digest({"provider": provider, "host": host, "keys": keys})[:32]
+    path = home / FOLDER / f"{name}.json"
     with _LIMITERS_LOCK:
-        found = _LIMITERS.get((provider, base_url))
-        if found is None or found.rates != rates:
-            found = _LIMITERS[provider, base_url] = Limiter(rates, window_s)
-        return found
+        return _LIMITERS.setdefault((path, rates, window_s), Limiter(rates, window_s, path))
 
 
 def _check(cancel: threading.Event, deadline: float) -> None:

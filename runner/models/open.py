@@ -6,6 +6,7 @@ import base64
 import os
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -14,11 +15,13 @@ from urllib.parse import urlsplit
 from manifests.calls import ModelCalls
 from manifests.load import load
 from runner.errors import BadInput, RunStopped
-from runner.models.base import Allowance, Message, ModelFault, Sampling
+from runner.models.base import Allowance, CallCancelled, Message, ModelFault, Sampling
 from runner.models.client import Client, Link
 from runner.models.library import Library, library, price_row
-from runner.models.limiter import Rates, limiter_of
-from runner.models.redact import Redactor
+from runner.models.limiter import limiter_of
+from runner.models.redact import SECRET_NAMES, Redactor
+from runner.models.window import Rates
+from runner.store.store import default_home
 
 NO_KEY = "none"  # what a local server without keys is given: clients refuse to send no key at all
 QUESTION = "Answer with the word OK."
@@ -27,6 +30,7 @@ CHECK_S = 120.0
 CHECK_TRIES = 3  # a mistyped address should not take minutes to be named
 ADDRESS_ENDS = ("_BASE", "_URL", "_ENDPOINT", "_HOST")  # of variables that are no keys
 ADDRESS_STARTS = {"bedrock": "AWS_BEDROCK"}  # of the variables of a provider; else the first word of its name
+KEY_STARTS = {"bedrock": "AWS"}
 
 
 # Names of a request that have an option of their own, or would take a secret into the settings of the run.
@@ -102,9 +106,14 @@ class OpenedModel:
             reply = client.complete(messages, deadline=time.monotonic() + CHECK_S, cancel=threading.Event())
             answered = reply.model
         except ModelFault as fault:
-            if fault.reply is None:
+            if fault.reply is None or load().causes[fault.cause].incident:
                 raise self._refused(fault) from None
-            answered = fault.reply.model  # a bad answer is an answer: key, name and parameters are taken
+            answered = fault.reply.model  # a model's bad answer is an answer: key, name and parameters are taken
+        except CallCancelled:
+            raise RunStopped(
+                f"model {self.name}: no answer within {CHECK_S:g} s, waiting for RPM and TPM included: run the same "
+                "command later"
+            ) from None
         usage = client.usage
         used = (usage.tokens_input or 0) + (usage.tokens_output or 0)
         return f"model {self.name} answers as {answered or model} ({used} tokens for the check)"
@@ -129,7 +138,9 @@ class OpenedModel:
             base_url=base_url,
             api_key=NO_KEY if base_url and self._library.missing_keys(self.name) else None,
             library=self._library,
-            limiter=limiter_of(provider, base_url, self.rates, self.policy.rate_window_s),
+            limiter=limiter_of(
+                default_home().absolute(), provider, base_url, _keys(provider), self.rates, self.policy.rate_window_s
+            ),
             policy=self.policy,
             redactor=Redactor(),
         )
@@ -156,7 +167,7 @@ class OpenedModel:
         """Raises BadInput for a declared parameter that the model does not take: it would be left out or refused."""
         taken = self._library.takes(self.name)
         _, provider = self._library.provider(self.name)
-        start = ADDRESS_STARTS.get(provider, provider.split("_")[0].upper())
+        start = _start(provider, ADDRESS_STARTS)
         for variable in sorted(os.environ):
             address = variable.startswith(start) and variable.endswith(ADDRESS_ENDS)
             if address and os.environ[variable] and self.sampling.base_url is None:
@@ -185,9 +196,29 @@ class OpenedModel:
             return RunStopped(
                 f"model {self.name}: no quota is left ({fault.text}): add some, then run the same command"
             )
+        if fault.cause == "adapter_fault":
+            return RunStopped(
+                f"model {self.name}: it cannot be asked ({fault.text}): mend that, then run the same command"
+            )
+        if fault.reply is not None:
+            return RunStopped(
+                f"model {self.name}: what answers{where} is no model ({fault.text}): check MODEL and BASE_URL, then "
+                "run the same command"
+            )
         return RunStopped(
             f"model {self.name}: it does not answer{where} ({fault.text}): when it does, run the same command"
         )
+
+
+def _start(provider: str, others: Mapping[str, str]) -> str:
+    """How the names of a provider's variables begin."""
+    return others.get(provider, provider.split("_")[0].upper())
+
+
+def _keys(provider: str) -> dict[str, str]:
+    """The provider's keys in the environment: who uses others has a rate of their own."""
+    start = _start(provider, KEY_STARTS)
+    return {name: value for name, value in os.environ.items() if name.startswith(start) and SECRET_NAMES.search(name)}
 
 
 def _beside(picture: bytes) -> list[dict[str, Any]]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
+from urllib.parse import quote
 
 from runner.store.text import storable, storable_text
 
@@ -24,13 +26,15 @@ MASK = "[redacted]"
 
 
 class Redactor:
-    """Replaces secret values of the environment, and given keys by ``[redacted]``."""
+    """Replaces secret values of the environment, and given keys, by ``[redacted]``: as they are and as
+    :func:`_shapes` shows them."""
 
     def __init__(self, secrets: Iterable[str] = (), environment: Mapping[str, str] | None = None) -> None:
         environment = os.environ if environment is None else environment
         values = {value for name, value in environment.items() if SECRET_NAMES.search(name)}
         values |= set(secrets)
-        self._values = sorted((value for value in values if len(value) >= SHORTEST), key=len, reverse=True)
+        shapes = {shape for value in values if len(value) >= SHORTEST for shape in _shapes(value)}
+        self._values = sorted(shapes, key=lambda shape: (-len(shape), shape))
 
     def text(self, text: str) -> str:
         """``text`` without secrets, storable as it stands."""
@@ -56,3 +60,24 @@ class Redactor:
         if isinstance(value, list):
             return [self._walk(item) for item in value]
         return value
+
+
+def _shapes(value: str) -> set[str]:
+    """How a server may show a value: as it is, backwards, escaped for JSON or an address, in hexadecimal, in base64.
+
+    In base64 of something longer (``Bearer ...``) the letters that its neighbours have a part in are not its own.
+    """
+    raw = value.encode("utf-8", "surrogateescape")
+    shapes = {
+        value,
+        value[::-1],
+        value.replace("/", "\\/"),
+        quote(value, safe="", errors="backslashreplace"),
+        raw.hex(),
+        raw.hex().upper(),
+    }
+    for before in range(3):
+        encoded = base64.b64encode(b"\0" * before + raw).decode("ascii")
+        own = encoded[-(-8 * before // 6) : 8 * (before + len(raw)) // 6]
+        shapes |= {own, own.replace("+", "-").replace("/", "_")}
+    return shapes

@@ -14,13 +14,21 @@ from typing import Any
 
 import httpx
 
+from runner.models.window_file import clock
+
 _current: ContextVar[Exchange | None] = ContextVar("exchange", default=None)
 
 
 @dataclass
 class Exchange:
-    """One HTTP exchange. ``broken`` names the transport fault that ended it; ``body`` is as far as it arrived."""
+    """One HTTP exchange. ``broken`` names the transport fault that ended it; ``body`` is as far as it arrived.
 
+    ``sent_at`` (the clock of :mod:`runner.models.window_file`) is when its first request went out; ``given_up`` keeps
+    one that has not gone out from being sent.
+    """
+
+    sent_at: float | None = None
+    given_up: bool = False
     status: int | None = None
     headers: dict[str, str] = field(default_factory=dict)
     raw: bytearray = field(default_factory=bytearray)
@@ -64,6 +72,9 @@ class Tap(httpx.AsyncHTTPTransport):
         exchange = _current.get()
         if exchange is None:
             return await super().handle_async_request(request)
+        if exchange.given_up:
+            raise httpx.ConnectError("given up", request=request)
+        exchange.sent_at = exchange.sent_at or clock()
         timeouts = dict(request.extensions.get("timeout", {}))
         request.extensions = {**request.extensions, "timeout": {**timeouts, "connect": self.connect_s}}
         exchange.status, exchange.broken, exchange.raw = None, None, bytearray()
@@ -74,8 +85,20 @@ class Tap(httpx.AsyncHTTPTransport):
             raise
         exchange.status = response.status_code
         exchange.headers = {name.lower(): value for name, value in response.headers.items()}
+        if response.has_redirect_location and not _stays(request.url, response.headers["location"]):
+            del response.headers["location"]  # it would be followed, and takes some providers' keys along
         response.stream = _Copied(response.stream, exchange)
         return response
+
+
+def _stays(here: httpx.URL, location: str) -> bool:
+    """Whether a redirect leads to the same server, or to its encrypted side."""
+    try:
+        there = here.join(location)
+    except httpx.InvalidURL:
+        return False
+    same = (here.scheme, here.port) == (there.scheme, there.port) or (there.scheme, there.port) == ("https", None)
+    return here.host == there.host and same
 
 
 def tapped(exchange: Exchange) -> None:

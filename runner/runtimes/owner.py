@@ -20,7 +20,8 @@ _NAME = re.compile(r"[0-9a-f]{32}")
 RUN, OWNER, HOST, BOOT, LOCK = "assay.run", "assay.owner", "assay.host", "assay.boot", "assay.lock"
 
 
-def _boot() -> str:
+def boot_id() -> str:
+    """Another one after every start of the machine."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     except OSError:  # not Linux: a restart is not noticed there, a dead owner still is
@@ -37,7 +38,7 @@ class Owner:
         self._file = self._hold()
 
     def labels(self, run: str) -> dict[str, str]:
-        return {RUN: run, OWNER: self.id, HOST: platform.node(), BOOT: _boot(), LOCK: str(self.lock)}
+        return {RUN: run, OWNER: self.id, HOST: platform.node(), BOOT: boot_id(), LOCK: str(self.lock)}
 
     def release(self) -> None:
         """To be called when nothing of this owner is left."""
@@ -73,7 +74,7 @@ def abandoned(labels: Mapping[str, str]) -> bool:
     """Whether the owner of these labels is known to be dead."""
     if labels.get(HOST) != platform.node() or LOCK not in labels:
         return False
-    if labels.get(BOOT) != _boot():
+    if labels.get(BOOT) != boot_id():
         return True
     try:
         with open(labels[LOCK], encoding="ascii") as file:
