@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Row
 
 from runner.store.tables import AttemptRow
-from runner.store.text import canonical
+from runner.store.text import canonical, stamp
 
 FIELDS = tuple(AttemptRow.model_fields)
 BEFORE = {"began": ("opened",), "resumed": ("opened",), "closed": ("opened", "began")}  # the states an entry follows
@@ -78,14 +78,20 @@ class Folded:
             self.files[row["id"]] = [(item["name"], item["size"]) for item in record["artifacts"]]
         elif kind == "decision":
             before = f"{row['decisions'][:-1]}," if row["decisions"] else "["
-            row["decisions"] = f'{before}{{"payload":{text},"sequence":{sequence}}}]'
+            row["decisions"] = f'{before}{{"payload":{text},"sequence":{sequence},"time":"{stamped(time)}"}}]'
             self._decided[row["id"]] = said
         elif kind == "ruled":
             last = self._decided.get(row["id"], {})
-            _must(last.get("decision") == "rejected" and (last.get("ruled") or {}).get("cause") == said["cause"])
+            ruled = {name: said[name] for name in ("cause", "code")}
+            _must(last.get("decision") == "rejected" and last.get("ruled") == ruled)
             row["ruling"] = text
         else:
             _must(kind == "resumed")
+
+
+def stamped(time: str | datetime) -> str:
+    """An instant as it stands in a hash (:func:`runner.store.text.stamp`)."""
+    return f"{time.replace(' ', 'T')}Z" if isinstance(time, str) else stamp(time)
 
 
 def _must(holds: bool) -> None:

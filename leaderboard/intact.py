@@ -11,14 +11,13 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Row, String, type_coerce
 from sqlalchemy import select as sql_select
 from sqlmodel import Session, col
 
-from leaderboard.folded import FIELDS, Folded
+from leaderboard.folded import FIELDS, Folded, stamped
 from runner.store.database import Damaged
 from runner.store.integrity import ATTEMPT
 from runner.store.ledger import GENESIS
@@ -57,7 +56,7 @@ def chained(run_id: str, entries: Iterable[Row[Any]]) -> bool:
     for sequence, kind, time, payload, before, found in map(tuple, entries):
         text = (
             f'{{"kind":"{kind}","payload":{payload},"previous":"{before}","run":"{run_id}",'
-            f'"sequence":{sequence},"time":"{_stamp(time)}"}}'
+            f'"sequence":{sequence},"time":"{stamped(time)}"}}'
         )
         follows = sequence == expected and before == previous and kind in KINDS
         if not follows or hashlib.sha256(text.encode()).hexdigest() != found:
@@ -70,11 +69,6 @@ def _raw(table: type[EntryRow | AttemptRow], name: str) -> Any:
     """A column as it is stored. SQLite keeps an instant as text: to make one of each takes longer than all hashes."""
     column = getattr(table, name)
     return type_coerce(column, String) if isinstance(column.type, UtcDateTime) else column
-
-
-def _stamp(time: str | datetime) -> str:
-    """An instant as it stands in a hash (:func:`runner.store.text.stamp`)."""
-    return f"{time.replace(' ', 'T')}Z" if isinstance(time, str) else stamp(time)
 
 
 def _words_of_the_store(store: Store, run: Run) -> str | None:
@@ -109,7 +103,7 @@ def _of_run(row: RunRow, entries: Entries) -> str | None:
     """Where the row of the run is not what its ledger says: its settings name model, tasks and protocol."""
     if entries and entries[0].kind == "run" and not entries[0].payload.endswith(f',"settings":{row.settings}}}'):
         return "its settings are not those in the first entry of its ledger: restore the store from a backup"
-    withdrawn = [(_stamp(entry.time), entry.payload) for entry in entries if entry.kind == "withdrawn"]
+    withdrawn = [(stamped(entry.time), entry.payload) for entry in entries if entry.kind == "withdrawn"]
     told = [] if row.withdrawn is None else [(row.withdrawn_at and stamp(row.withdrawn_at), row.withdrawn)]
     if withdrawn != told:
         return "whether it is withdrawn is not what its ledger says: restore the store from a backup"

@@ -17,7 +17,7 @@ from manifests.models import Name, Positive
 from manifests.records import Strict
 
 FILE = "figures.json"
-Rate = Annotated[str, Field(pattern=r"^(0\.\d{2,6}|1\.0{2,6})$")]
+Rate = Annotated[str, Field(pattern=r"^(0\.[0-9]{2,6}|1\.0{2,6})$")]
 """A share of successes as it was printed: the decimals count."""
 Kind = Literal["model", "people", "chance"]
 

@@ -22,7 +22,7 @@ class BaseImage(Strict):
     """
 
     image: str = Field(pattern=r"^[^@\s]+@sha256:[0-9a-f]{64}$")
-    python: str = Field(pattern=r"^3\.\d+$")
+    python: str = Field(pattern=r"^3\.[0-9]+$")
     suite: str
     packages: tuple[str, ...]
 

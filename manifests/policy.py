@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, RootModel, model_validator
+from pydantic import AwareDatetime, Field, RootModel, model_validator
 
 from manifests.models import Name, Positive, PositiveFloat
 from manifests.records import Outcome, Strict
@@ -108,10 +109,12 @@ POLICY_REVIEWER = "policy"  # signs nothing: whether the policy confirms follows
 
 
 class TrustedKey(Strict):
-    """An Ed25519 public key (32 bytes, hexadecimal) whose decisions bind this board, and whose it is."""
+    """An Ed25519 public key (32 bytes, hexadecimal) whose decisions bind this board, whose it is, and since when
+    (ISO 8601 with its zone): a decision that was recorded before stays a proposal."""
 
     name: Name
     public_key: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    since: AwareDatetime
 
 
 class TrustList(Strict):
@@ -132,9 +135,14 @@ class TrustList(Strict):
                     )
         return self
 
-    def name_of(self, public_key: str) -> str | None:
-        """The name of a trusted key, or None."""
-        return next((key.name for key in self.keys if key.public_key == public_key), None)
+    def entry(self, public_key: str) -> TrustedKey | None:
+        """What the list says of a key, or None."""
+        return next((key for key in self.keys if key.public_key == public_key), None)
+
+    def name_of(self, public_key: str, moment: datetime) -> str | None:
+        """The name of a key that is trusted at an instant, or None."""
+        found = self.entry(public_key)
+        return found.name if found is not None and found.since <= moment else None
 
 
 # profiles.json, engines.json

@@ -6,11 +6,12 @@ Files of the bundle: ``submission.json`` (DSSE envelope of a :class:`Statement`)
 
 from __future__ import annotations
 
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from manifests.load import FOLDER, parse
 from manifests.records import AttemptRecord, Budgets, Level, Strict
@@ -200,13 +201,28 @@ class Statement(Strict):
 # ledger.jsonl
 
 
+def _instant(text: str) -> str:
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"{text} is no day and time that there is") from None
+    return text
+
+
+Instant = Annotated[
+    str,
+    Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z$"),
+    AfterValidator(_instant),
+]
+
+
 class LedgerLine(Strict):
     """One entry. ``hash`` is SHA-256 over the canonical JSON of the other fields; ``time`` is UTC in microseconds."""
 
     run: Identifier
     sequence: Annotated[int, Field(ge=1)]
     kind: Literal["run", "opened", "began", "resumed", "closed", "decision", "ruled"]
-    time: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$")]
+    time: Instant
     payload: dict[str, Any]
     previous: Sha256
     hash: Sha256

@@ -19,25 +19,35 @@ from manifests.policy import POLICY_REVIEWER
 from manifests.records import AttemptRecord
 from runner.errors import BadInput
 from runner.keys import Key
-from runner.store.decisions import PAYLOAD_TYPE, IncidentState, body, incident_state, policy_confirms, signed_bytes
+from runner.store.decisions import (
+    PAYLOAD_TYPE,
+    IncidentState,
+    body,
+    incident_state,
+    is_failure,
+    policy_confirms,
+    signed_bytes,
+    why_proposal,
+)
 from runner.store.store import Run, Store
 from runner.store.tables import AttemptRow
-from runner.store.text import parse
+from runner.store.text import now, parse
 
 LONGEST = 4000  # characters of a reason: it stands in every report
 
 
 @dataclass(frozen=True)
 class Reviewer:
-    """Who decides. Without a key, or with one that the board does not trust, it is a proposal."""
+    """Who decides. Without a key, or with one that the board does not trust (yet), it is a proposal."""
 
     name: str
     key: Key | None
+    trusted: bool
 
 
 def reviewer(name: str | None, key: Key | None, manifests: Manifests) -> Reviewer:
     """A trusted key has its name on the trust list. Raises BadInput for another, missing or reserved name."""
-    trusted = manifests.trust.name_of(key.public) if key is not None else None
+    trusted = manifests.trust.name_of(key.public, now()) if key is not None else None
     if trusted is not None and name not in (None, trusted):
         raise BadInput(f"reviewer {name!r}: the trust list calls this key {trusted!r}; leave --reviewer out")
     chosen = trusted or name
@@ -45,7 +55,7 @@ def reviewer(name: str | None, key: Key | None, manifests: Manifests) -> Reviewe
         raise BadInput("reviewer: no trusted key says who you are; give --reviewer NAME")
     if chosen == POLICY_REVIEWER:
         raise BadInput(f"reviewer {chosen!r} is the name of automatic decisions; give your own")
-    return Reviewer(chosen, key)
+    return Reviewer(chosen, key, trusted is not None)
 
 
 def automatic(store: Store, run: Run, record: AttemptRecord, manifests: Manifests) -> dict[str, Any] | None:
@@ -90,7 +100,7 @@ def confirm(
         if not files and not (record.incident == "candidate" and (record.evidence or record.artifacts)):
             what = "its record holds no evidence" if record.incident == "candidate" else f"it is a {record.outcome}"
             raise BadInput(f"{name}: {what}; give --evidence FILE that shows the fault of the infrastructure")
-        _check_first(incident_state(row, manifests), "confirmed", who, manifests, name)
+        _check_first(incident_state(row, manifests), "confirmed", who, name)
         return [("decision", _payload(run, row, who, "confirmed", reason, files))]
 
     return _decide(store, run, sequence, manifests, reason, make)
@@ -120,9 +130,9 @@ def reject(
         if record.incident != "candidate":
             raise BadInput(f"{name} is {record.outcome} ({record.cause}) and claims no incident: nothing to reject")
         ruling = _ruling(record, manifests, ruled, code)
-        _check_first(incident_state(row, manifests), "rejected", who, manifests, name)
+        _check_first(incident_state(row, manifests), "rejected", who, name)
         payload = _payload(run, row, who, "rejected", reason, files, {"cause": ruled, "code": ruling.code})
-        if payload["key"] is None or manifests.trust.name_of(payload["key"]) is None:
+        if not who.trusted:
             return [("decision", payload)]
         after = {"attempt": row.id, "outcome": ruling.outcome, "cause": ruled, "code": ruling.code, "reason": reason}
         return [("decision", payload), ("ruled", after)]
@@ -139,11 +149,11 @@ def incidents(store: Store, run: Run, manifests: Manifests, *, decided: bool) ->
             continue
         state = incident_state(row, manifests)
         if decided or state.binding is None:
-            found.append(_plain(AttemptRecord.model_validate_json(row.record), state))
+            found.append(_plain(AttemptRecord.model_validate_json(row.record), state, manifests))
     return found
 
 
-def _plain(record: AttemptRecord, state: IncidentState) -> dict[str, Any]:
+def _plain(record: AttemptRecord, state: IncidentState, manifests: Manifests) -> dict[str, Any]:
     decisions = [*state.proposals, *([state.binding] if state.binding is not None else [])]
     return {
         "sequence": record.sequence,
@@ -161,9 +171,9 @@ def _plain(record: AttemptRecord, state: IncidentState) -> dict[str, Any]:
                 "sequence": decision.sequence,
                 "binding": decision is state.binding,
                 "trusted": decision.trusted,
-                **{
-                    name: decision.payload.get(name) for name in ("decision", "reviewer", "reason", "evidence", "ruled")
-                },
+                "reviewer": decision.reviewer,
+                "why_proposal": None if decision is state.binding else why_proposal(decision, manifests),
+                **{name: decision.payload.get(name) for name in ("decision", "reason", "evidence", "ruled")},
             }
             for decision in sorted(decisions, key=lambda decision: decision.sequence)
         ],
@@ -187,10 +197,9 @@ def _record(row: AttemptRow, name: str) -> AttemptRecord:
 
 def _ruling(record: AttemptRecord, manifests: Manifests, ruled: str, code: str | None) -> lookup.Ruling:
     """What the cause means under the protocol of the attempt. Raises BadInput for one that is no failure anywhere."""
-    row = manifests.causes.get(ruled)
-    failures = [name for name, cause in manifests.causes.items() if _is_failure(cause)]
-    if row is None or not _is_failure(row):
-        known = "unknown" if row is None else "no failure of the agent"
+    failures = [name for name in manifests.causes if is_failure(manifests, name)]
+    if ruled not in failures:
+        known = "no failure of the agent" if ruled in manifests.causes else "unknown"
         near = nearest(ruled, failures)
         raise BadInput(f"ruled {ruled!r} is {known}{near}; choose one of {', '.join(failures)}")
     found = lookup.rule(manifests, ruled, record.settings.protocol, code)
@@ -202,20 +211,16 @@ def _ruling(record: AttemptRecord, manifests: Manifests, ruled: str, code: str |
     return found
 
 
-def _is_failure(cause: Any) -> bool:
-    return any(row.outcome == "failure" for row in cause.outcomes.values())
-
-
-def _check_first(state: IncidentState, decision: str, who: Reviewer, manifests: Manifests, name: str) -> None:
+def _check_first(state: IncidentState, decision: str, who: Reviewer, name: str) -> None:
     """Refuse what was decided already: a binding decision is final, and nobody proposes the same twice."""
     binding = state.binding
-    trusted = who.key is not None and manifests.trust.name_of(who.key.public) is not None
-    if binding is not None and not (binding.by_policy and trusted and decision == "rejected"):
-        by = binding.payload["reviewer"]
-        raise BadInput(f"{name} was {binding.decision} by {by} (ledger entry {binding.sequence}): it is decided")
+    if binding is not None and not (binding.by_policy and who.trusted and decision == "rejected"):
+        raise BadInput(
+            f"{name} was {binding.decision} by {binding.reviewer} (ledger entry {binding.sequence}): it is decided"
+        )
     for proposal in state.proposals:
         same = (proposal.payload.get("reviewer"), proposal.decision) == (who.name, decision)
-        if same and not trusted:
+        if same and not who.trusted:
             raise BadInput(f"{name}: {who.name} has proposed that already (ledger entry {proposal.sequence})")
 
 

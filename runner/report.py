@@ -12,7 +12,7 @@ from rich.text import Text
 
 from manifests.load import load
 from runner import replies
-from runner.report_rows import COUNTS, INTERVALS, RARE, exact, metrics, sections
+from runner.report_rows import COUNTS, INTERVALS, RARE, attempts, exact, metrics, sections, successes, tasks_solved
 from runner.store.status import EVALUATED, IMPORTED
 from runner.terminal import printable
 from runner.words import count, fitting
@@ -39,7 +39,7 @@ def print_report(console: Console, result: dict[str, Any], again: str, by: Seque
     _failures(console, result)
     if run is not None:
         _open(console, result)
-        _where(console, run, begun=bool(result["attempts"]))
+        _where(console, run, begun=any(row["outcome"] is not None for row in result["attempts"]))
     console.print(f"score again: {escape(again)}", highlight=False, soft_wrap=True)
 
 
@@ -113,12 +113,12 @@ def _codes(result: dict[str, Any]) -> dict[tuple[str, int], list[str]]:
 
 
 def _rates(console: Console, result: dict[str, Any]) -> None:
-    total, ledger = result["total"], result["ledger"]
+    total = result["total"]
     headline = result["headline"] is not None
     what = "" if headline else " (own rates of this choice, no headline)"
     console.print(
         f"\n{total['scored']} of {count(total['planned'], 'condition')} scored: "
-        f"{count(total['successes'], 'success')}, {count(total['failures'], 'failure')}, {total['invalid']} invalid, "
+        f"{successes(result)}, {count(total['failures'], 'failure')}, {total['invalid']} invalid, "
         f"{count(total['candidate'], 'open candidate')}, {total['missing']} missing; {total['groups_complete']} of "
         f"{count(total['groups'], 'group')} complete{what}",
         highlight=False,
@@ -135,11 +135,11 @@ def _rates(console: Console, result: dict[str, Any]) -> None:
             highlight=False,
         )
     console.print(
-        f"[dim]{count(ledger['attempts'], 'attempt')}: {ledger['scored']} scored, {ledger['excluded']} excluded, "
-        f"{ledger['extra']} extra; mean seconds to success {_mean(total['time_at_success_s'])}, "
+        f"[dim]{attempts(result)}; mean seconds to success {_mean(total['time_at_success_s'])}, "
         f"mean tokens of a success {_mean(total['tokens_at_success'])}[/dim]",
         highlight=False,
     )
+    console.print(f"[dim]{tasks_solved(result)}[/dim]", highlight=False)
     if result.get("replies"):
         console.print(f"[dim]{replies.line(result['replies'])}[/dim]", highlight=False)
     if not result["rankable"]:
@@ -250,7 +250,7 @@ def _candidates(console: Console, result: dict[str, Any]) -> None:
         f"it was a fault: assay incidents confirm {one} --reason TEXT    ({confirmed})",
         f"it was none:    assay incidents reject {one} --ruled agent_exception --reason TEXT    (it is that failure)",
         "only a key in manifests/trust.json decides; without one a decision is a proposal (docs/incidents.md). On a "
-        "machine of your own put yours there, or start another run with RUN=...",
+        "machine of your own put yours there (`assay keys show` prints the line), or start another run with RUN=...",
     ):
         console.print(f"  {escape(line)}", highlight=False, soft_wrap=True)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from leaderboard_records import Play, write_run
@@ -21,10 +22,15 @@ SANITY = Ending(cause="physics_sanity", text="NaN in qvel", evidence={"traceback
 INTERRUPTED = Ending(cause="interrupted", text="the runner ended", evidence={"wall_s": "unknown"}, acted=True)
 
 
-def trusting(*keys: Key) -> Manifests:
-    """The manifests of a board that trusts these keys; the first one is called ``BOARD``."""
+ALWAYS = datetime(2020, 1, 1, tzinfo=UTC)
+
+
+def trusting(*keys: Key, since: datetime = ALWAYS) -> Manifests:
+    """The manifests of a board that trusts these keys from then on; the first one is called ``BOARD``."""
     names = [BOARD, *(f"key {number}" for number in range(1, len(keys)))]
-    listed = tuple(TrustedKey(name=name, public_key=key.public) for name, key in zip(names, keys, strict=True))
+    listed = tuple(
+        TrustedKey(name=name, public_key=key.public, since=since) for name, key in zip(names, keys, strict=True)
+    )
     return replace(load(), trust=TrustList(keys=listed))
 
 

@@ -297,7 +297,7 @@ def test_an_unsigned_decision_is_noted_and_changes_nothing(home: Path, forger: F
     made = audit(home)
     assert made.passed
     assert findings(made, "chain", "note") == [
-        "entry 14: confirmed by somebody: no trusted key signed it, so it is only a proposal"
+        "entry 14: confirmed by somebody is only a proposal: no key of this board's trust list signed it"
     ]
 
 
@@ -315,10 +315,12 @@ def test_a_decision_on_another_record_run_or_in_the_name_of_the_policy_is_named(
     forger.append("decision", decision(forger, run="0" * 32))
     forger.append("decision", decision(forger, reviewer="policy"))
     forger.append("decision", decision(forger, decision="forgiven"))
+    forger.append("decision", decision(forger, decision="rejected", ruled={"cause": "goal_met", "code": None}))
     failed(home, "chain", "entry 14: the record that was decided on is not the one that stands in the ledger")
     failed(home, "chain", f"entry 15: decides on run '{'0' * 32}', not on this one")
     failed(home, "chain", "entry 16: confirmed in the name of the policy, which does not decide this one")
     failed(home, "chain", "entry 17: decision 'forgiven' is not one of confirmed, rejected")
+    failed(home, "chain", "entry 18: rules a rejected incident to be {'cause': 'goal_met', 'code': None}, which is no")
 
 
 # ---- files -----------------------------------------------------------------------------------------------------------

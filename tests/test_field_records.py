@@ -1,5 +1,6 @@
 """Cases that the field gets wrong, as records, clocks and databases decide them; the score's own are in
-``test_scoring_field.py``. Every case is a test named after its row: ``test_field_NN_...``."""
+``test_scoring_field.py``, those of audits and bundles in ``test_audit.py`` and ``test_submission_statement.py``.
+Every case is a test named after its row: ``test_field_NN_...``."""
 
 from __future__ import annotations
 
@@ -18,6 +19,7 @@ from slider_runtime import Scripted, evaluation, fail
 from manifests.load import load
 from manifests.records import AttemptRecord, Usage
 from runner.agents.base import AgentEnd
+from runner.agents.choices import strict
 from runner.cli import run as assay
 from runner.errors import BadInput
 from runner.record import Ending
@@ -28,7 +30,7 @@ from runner.store.scored import scored_attempt
 from runner.store.store import Store
 
 TESTS = Path(__file__).parent
-ROWS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 14, 15, 16, 21)  # that scores, records, clocks and databases decide
+ROWS = (*range(1, 19), 21, 22)  # that scores, records, clocks, databases, audits and bundles decide
 
 
 @pytest.fixture
@@ -36,7 +38,7 @@ def store(tmp_path: Path) -> Store:
     return Store(tmp_path)
 
 
-def test_every_row_that_scores_records_clocks_and_databases_decide_is_a_test_named_after_it() -> None:
+def test_every_row_that_is_decided_here_is_a_test_named_after_it() -> None:
     names = [
         node.name
         for path in TESTS.glob("test_*.py")
@@ -147,6 +149,12 @@ def test_field_16_scoring_twice_is_identical_and_a_deleted_record_leaves_it_inco
     with sqlite3.connect(store.home / "assay.sqlite") as raw:
         raw.execute("DELETE FROM entry WHERE run_id = ? AND sequence = ?", (run.id, last.sequence))
     assert store.verify(run) == f"entry {last.sequence} is missing (found {last.sequence + 1})"
+
+
+def test_field_17_a_reply_is_read_as_its_choice_or_as_none_and_never_as_its_first_letter() -> None:
+    actions = [f"pick up item {number}" for number in range(4)]
+    replies = ("A good choice is C", "I refuse. Can't decide.", "Answer: d")
+    assert [strict(reply, actions).index for reply in replies] == [2, None, 3]
 
 
 def test_field_21_a_host_side_agent_that_claims_success_is_none(tmp_path: Path) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sqlite3
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +20,10 @@ from runner.incidents import Reviewer, confirm, incidents, reject, reviewer
 from runner.keys import new_key
 from runner.score import score_run
 from runner.store import ledger
-from runner.store.decisions import incident_state
+from runner.store.decisions import PAYLOAD_TYPE, body, incident_state, signed_bytes
 from runner.store.scored import scored_attempt
 from runner.store.store import Run, Store
+from runner.store.text import canonical, now
 
 REASON = "the host lost power"
 
@@ -304,6 +307,49 @@ def test_a_decision_holds_for_its_own_attempt_alone(store: Store, trusted: tuple
     assert scored_attempt(store.attempt(run, 5), manifests).incident == "candidate"
 
 
+def test_a_decision_before_its_key_was_trusted_stays_a_proposal_until_it_is_made_again(
+    store: Store, tmp_path: Path
+) -> None:
+    key = new_key(tmp_path / "lab.pem")
+    run = one_condition(store, "r", LATE_FAULT, LATE_FAULT, QUIT)
+    confirm(store, run, 2, load(), reviewer("lab", key, load()), REASON)
+    reject(store, run, 5, load(), reviewer("lab", key, load()), REASON, "quit")
+    later = trusting(key, since=now())
+    assert score_run(store, run, later)["attempts"] == score_run(store, run, load())["attempts"]
+    (first, second) = incidents(store, run, later, decided=False)
+    why = first["decisions"][0]["why_proposal"]
+    assert why.startswith("this board trusts the board since ")
+    assert not second["decisions"][0]["binding"]
+    state = confirm(store, run, 2, later, reviewer(None, key, later), "again, for the board")
+    assert (state.incident, state.binding.reviewer if state.binding else None) == ("confirmed", BOARD)
+    assert [proposal.payload["reason"] for proposal in state.proposals] == [REASON]
+    assert statuses(store, run, later) == ["excluded", "candidate", "pending"]
+
+
+def test_a_key_that_will_be_trusted_proposes_until_then(store: Store, tmp_path: Path) -> None:
+    key = new_key(tmp_path / "key.pem")
+    tomorrow = trusting(key, since=now() + timedelta(days=1))
+    run = one_condition(store, "r", LATE_FAULT)
+    with pytest.raises(BadInput, match="no trusted key says who you are"):
+        reviewer(None, key, tomorrow)
+    assert confirm(store, run, 2, tomorrow, reviewer("Ada", key, tomorrow), REASON).incident == "candidate"
+
+
+def test_a_signed_rejection_that_makes_a_success_of_an_incident_does_not_bind(
+    store: Store, trusted: tuple[Manifests, Reviewer]
+) -> None:
+    manifests, who = trusted
+    assert who.key is not None
+    run = one_condition(store, "r", LATE_FAULT)
+    record = json.loads(store.attempt(run, 2).record or "")
+    for ruled in ({"cause": "goal_met", "code": None}, {"cause": "quit", "code": "COLL"}, {"code": None}, None):
+        found = body(run.id, record, "rejected", reviewer=who.name, reason=REASON, ruled=ruled)
+        signature = who.key.sign(PAYLOAD_TYPE, signed_bytes(found))
+        store.append(run, "decision", {**found, "key": who.key.public, "signature": signature})
+    state = incident_state(store.attempt(run, 2), manifests)
+    assert (state.incident, state.binding, len(state.proposals)) == ("candidate", None, 4)
+
+
 def test_of_two_trusted_decisions_the_first_binds(store: Store, tmp_path: Path) -> None:
     one, two = new_key(tmp_path / "1.pem"), new_key(tmp_path / "2.pem")
     both = trusting(one, two)
@@ -359,6 +405,28 @@ def test_the_view_folds_decisions_again_to_the_same_rows(store: Store, trusted: 
     with store.database.write() as session:
         ledger.rebuild(session, run.id)
     assert [row.model_dump() for row in store.attempts(run)] == before
+
+
+def test_decisions_in_a_store_of_the_version_before_get_the_times_of_their_entries(
+    store: Store, trusted: tuple[Manifests, Reviewer], tmp_path: Path
+) -> None:
+    manifests, who = trusted
+    run = one_condition(store, "r", LATE_FAULT, INTERRUPTED, QUIT)
+    confirm(store, run, 2, manifests, reviewer("lab", None, manifests), REASON)
+    confirm(store, run, 2, manifests, who, REASON)
+    reject(store, run, 5, manifests, who, REASON, "quit")
+    before, found = store.attempts(run), score_run(store, run, manifests)
+    store.close()
+    with sqlite3.connect(tmp_path / "home" / "assay.sqlite") as raw:
+        for key, decisions in raw.execute("SELECT id, decisions FROM attempt WHERE decisions NOT NULL").fetchall():
+            old = [{name: item[name] for name in ("payload", "sequence")} for item in json.loads(decisions)]
+            raw.execute("UPDATE attempt SET decisions = ? WHERE id = ?", (canonical(old).decode(), key))
+        raw.execute("UPDATE alembic_version SET version_num = '0002'")
+    raw.close()
+    again = Store(tmp_path / "home")
+    assert again.attempts(run) == before
+    assert again.diverged(run) is None
+    assert score_run(again, run, manifests) == found
 
 
 def test_a_confirmation_of_a_record_with_odd_text_holds(store: Store, trusted: tuple[Manifests, Reviewer]) -> None:

@@ -9,6 +9,7 @@ import pytest
 from incident_board import LATE_FAULT, one_condition, trusting
 from leaderboard_records import QUIT, twice, write_run
 
+from manifests.policy import TrustedKey
 from runner.cli import run as assay
 from runner.keys import load_key
 from runner.score import score_run
@@ -36,11 +37,13 @@ def test_a_maintainer_makes_a_key_is_listed_and_decides(
     assert key is not None
     assert key.public in capsys.readouterr().out
     assert assay(["keys", "show"]) == 0
-    assert "not on the trust list (manifests/trust.json): decisions are proposals" in capsys.readouterr().out
+    said, entry = capsys.readouterr().out.splitlines()[-2:]
+    assert said.startswith("not on the trust list (manifests/trust.json): decisions are proposals")
+    assert TrustedKey.model_validate_json(entry).public_key == key.public
     manifests = trusting(key)
     monkeypatch.setattr("manifests.load.load", lambda: manifests)
     assert assay(["keys", "show"]) == 0
-    assert "trusted as 'the board'" in capsys.readouterr().out
+    assert "trusted as 'the board' since 2020-01-01T00:00:00.000000Z" in capsys.readouterr().out
 
     assert assay(["incidents", "list", "r"]) == 0
     listed = capsys.readouterr().out
@@ -66,7 +69,18 @@ def test_without_a_key_a_decision_is_a_proposal(home: Path, capsys: pytest.Captu
     assert assay(["incidents", "confirm", "r", "2", "--reason", "power", "--reviewer", "lab"]) == 0
     assert "recorded as a proposal; it stays a candidate until a key of the board's" in capsys.readouterr().out
     assert assay(["incidents", "list", "r"]) == 0
-    assert "confirmed by lab (entry 5, proposal): power" in capsys.readouterr().out
+    why = "no key of this board's trust list signed it"
+    assert f"confirmed by lab (entry 5, proposal: {why}): power" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", [["incidents", "confirm"], ["incidents", "reject"], ["episode"]])
+def test_a_number_below_zero_is_a_wrong_number_and_no_option(
+    home: Path, command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert assay([*command, "r", "-51"]) == 2
+    assert error_of(capsys) == "sequence -51: give the number that reports show for the attempt"
+    assert assay([*command, "r", "--resaon", "-5"]) == 2
+    assert "No such option '--resaon'" in error_of(capsys)
 
 
 def test_a_private_key_is_for_its_owner_alone_and_never_printed(

@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from leaderboard_records import write_run
 from rich.console import Console
 from test_cli import assay
 
 from runner.report import print_report
 from runner.report_rows import metric
+from runner.store.leases import Owner
+from runner.store.store import Store
 
 DEMO = str(Path(__file__).parent.parent / "manifests" / "demo" / "gpt-6-astra.csv")
 FILE = ["score", "--ledger", DEMO]
@@ -118,6 +121,45 @@ def test_all_successes_or_none_are_not_shown_as_certain(home: Path) -> None:
     (line,) = (line for line in text.splitlines() if line.startswith("  All-four@1"))
     assert line == "  All-four@1  0.00 % (0 of 34, 95 % interval 0.00 to 0.00, exact ≤ 8.43)"
     assert "all 34 tasks agree" in text
+
+
+COUNTED = "846 attempts: 736 scored (645 failed), 69 excluded, 41 extra (2 succeeded, unscored)"
+SOLVED = "asks solved within 1 and 2 attempts, of 100: 31 and 40 in at least one condition, 4 and 9 in all"
+
+
+def test_native_successes_among_extra_attempts_and_solved_tasks_are_in_every_form(home: Path) -> None:
+    # Specification, results: two native successes among 41 extra attempts; 31 and 40 tasks, of which 4 and 9 wholly.
+    for form in ("table", "markdown"):
+        text = " ".join(assay(home, "score", "x", "--format", form, check=0).stdout.split())
+        assert COUNTED in text
+        assert form == "markdown" or "91 successes (64 at the first attempt, 27 later), 309 failures" in text
+        assert SOLVED in text
+    total, *parts = csv.DictReader(io.StringIO(assay(home, "score", "x", "--format", "csv", check=0).stdout))
+    counts = {name: total[f"attempts_{name}"] for name in ("scored", "excluded", "extra", "candidate")}
+    assert counts == {"scored": "736", "excluded": "69", "extra": "41", "candidate": "0"}
+    assert total["extra_successes"] == "2"
+    assert [total[f"tasks_at_least_one_at_{k}"] for k in (1, 2)] == ["31", "40"]
+    assert [total[f"tasks_all_at_{k}"] for k in (1, 2)] == ["4", "9"]
+    suites = [row for row in parts if row["by"] == "suite"]
+    assert sum(int(row["tasks_at_least_one_at_2"]) for row in suites) == 40
+    assert sum(int(row["attempts_extra"]) for row in suites) == 41
+
+
+def test_tasks_that_may_still_be_solved_are_counted_by_their_bounds(tmp_path: Path) -> None:
+    file = tmp_path / "ledger.csv"
+    head = "sequence,environment_id,condition,outcome,failure_code,incident"
+    file.write_text(f"{head}\n1,marble/dual-panda/A007,0,success,,\n")
+    score = ["score", "--ledger", str(file), "--subset", "ep-launch", "--protocol", "single"]
+    assert "tasks solved, of 34: 1–34 in at least one condition, 0–34 in all" in assay(tmp_path, *score, check=0).stdout
+    (total, *_) = csv.DictReader(io.StringIO(assay(tmp_path, *score, "--format", "csv", check=0).stdout))
+    assert [total[f"tasks_at_least_one_at_1{end}"] for end in ("", "_lower", "_upper")] == ["", "1", "34"]
+
+
+def test_a_run_without_a_record_is_not_said_to_be_unofficial(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    run = write_run(store, "r", lambda *_: None)
+    store.open_attempt(run, "marble/dual-panda/A007", 0, Owner.current())
+    assert "no attempt is recorded yet; records in" in assay(tmp_path, "score", "r", check=0).stdout
 
 
 def test_a_condition_that_was_tried_and_is_due_again_is_shown_with_its_code(tmp_path: Path) -> None:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import os
-import shutil
-import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import postgres_server
 import pytest
 from incident_board import LATE_FAULT, board, one_condition
 from leaderboard_records import QUIT
 from slider_runtime import Scripted, evaluation, fail
-from sqlalchemy import create_engine, text
 
 from manifests.demo import FOLDER
 from runner.imports.ledger import Source, import_ledger
@@ -24,47 +22,18 @@ from runner.score import score_run
 from runner.store.database import Database, StoreError
 from runner.store.store import Store
 
-BINARIES = max(Path("/usr/lib/postgresql").glob("*/bin"), default=None)
 DEMO = FOLDER / "gpt-6-astra.csv"
-USER = "nobody"  # the server refuses to run as root
+needs_server = pytest.mark.postgresql
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def server() -> Iterator[str]:
     """URL of an empty server's database ``assay``."""
-    if BINARIES is None:
-        pytest.skip("left out, the PostgreSQL server is not installed (Debian: postgresql)")
-    if os.geteuid() == 0 and shutil.which("su") is None:
-        pytest.skip("left out, the PostgreSQL server does not run as root and there is no su")
-    folder = Path("/tmp") / f"assay-postgres-{os.getpid()}"  # pytest's folders are closed to other users
-    folder.mkdir()
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-
-    def run(command: str) -> None:
-        shell = ["su", "-s", "/bin/sh", USER, "-c", command] if os.geteuid() == 0 else ["sh", "-c", command]
-        subprocess.run(shell, check=True, stdout=subprocess.DEVNULL, timeout=120, cwd="/")
-
-    if os.geteuid() == 0:
-        shutil.chown(folder, USER)
-    try:
-        run(f"{BINARIES}/initdb -D {folder}/data -A trust -U assay --no-sync")
-        options = f"-k {folder} -p {port} -c listen_addresses=127.0.0.1 -c fsync=off"
-        run(f"{BINARIES}/pg_ctl -D {folder}/data -o '{options}' -l {folder}/log -w start")
-        try:
-            base = f"postgresql+psycopg://assay@127.0.0.1:{port}"
-            admin = create_engine(f"{base}/postgres", isolation_level="AUTOCOMMIT")
-            with admin.connect() as connection:
-                connection.execute(text("CREATE DATABASE assay"))
-            admin.dispose()
-            yield f"{base}/assay"
-        finally:
-            run(f"{BINARIES}/pg_ctl -D {folder}/data -m immediate stop")
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with postgres_server.running() as url:
+        yield url
 
 
+@needs_server
 def test_a_whole_run_is_kept_in_postgresql(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASSAY_STORE", server)
     made = evaluation(tmp_path, Scripted(fail), name="pg", jobs=2)
@@ -78,6 +47,7 @@ def test_a_whole_run_is_kept_in_postgresql(server: str, tmp_path: Path, monkeypa
     assert found.created_at.utcoffset() is not None
 
 
+@needs_server
 def test_writers_of_one_run_never_share_a_sequence_number(server: str, tmp_path: Path) -> None:
     store = Store(tmp_path, server)
     run = store.create_run("shared", {"odd": "\x00 \ud800"})
@@ -106,9 +76,10 @@ made.store.append(made.store.find_run("shared"), "opened",
 """
 
 
+@needs_server
 def test_field_14_eight_runners_on_one_store_give_exact_counts_and_no_lock_error(server: str, tmp_path: Path) -> None:
     # The first to come makes the schema; each evaluates a run of its own, and all append to one ledger.
-    url = _database(server, "eight")
+    url = postgres_server.database(server, "eight")
     store = Store(tmp_path / "shared", url)
     shared = store.create_run("shared", {})
     tests = Path(__file__).parent
@@ -133,15 +104,7 @@ def test_field_14_eight_runners_on_one_store_give_exact_counts_and_no_lock_error
     assert sorted(row.id for row in store.attempts(shared)) == [str(number) for number in range(8)]
 
 
-def _database(server: str, name: str) -> str:
-    """URL of another, empty database of the server."""
-    admin = create_engine(server, isolation_level="AUTOCOMMIT")
-    with admin.connect() as connection:
-        connection.execute(text(f"CREATE DATABASE {name}"))
-    admin.dispose()
-    return f"{server.rsplit('/', 1)[0]}/{name}"
-
-
+@needs_server
 def test_decisions_imports_and_withdrawals_are_the_same_in_postgresql(server: str, tmp_path: Path) -> None:
     manifests, who = board(tmp_path)
     kept = []
@@ -160,6 +123,7 @@ def test_decisions_imports_and_withdrawals_are_the_same_in_postgresql(server: st
     assert kept[0] == kept[1]
 
 
+@needs_server
 def test_the_migrated_tables_are_those_of_the_program(server: str) -> None:
     from alembic.autogenerate import compare_metadata
     from alembic.migration import MigrationContext

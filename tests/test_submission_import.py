@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from incident_board import trusting
 from submission_forge import TASK, Forge, forge, origin, put, taken_in
 from test_cli import assay, one_error
 
 from manifests.load import load
-from manifests.policy import TrustedKey, TrustList
 from manifests.submission import load_limits
 from runner.errors import AssayError, BadInput
 from runner.keys import new_key
@@ -23,6 +23,7 @@ from runner.score import score_run
 from runner.store import ledger
 from runner.store.decisions import incident_state
 from runner.store.store import Store
+from runner.store.text import now
 from runner.submission import importing
 from runner.submission.bundle import submit
 from runner.submission.importing import import_bundle
@@ -176,13 +177,12 @@ def candidate(decided_by: Any) -> Forge:
 
 
 def test_a_decision_of_a_submitter_confirms_only_where_the_board_trusts_their_key(tmp_path: Path) -> None:
-    from dataclasses import replace
-
     made = origin()
     path = candidate(made.key).write(tmp_path / "b.zip")
-    trusting = replace(load(), trust=TrustList(keys=(TrustedKey(name="Reviewer", public_key=made.key.public),)))
-    for manifests, incident in ((load(), "candidate"), (trusting, "confirmed")):
-        store, run = taken_in(tmp_path / incident, path, manifests)
+    boards = {"unknown": load(), "later": trusting(made.key, since=now()), "trusted": trusting(made.key)}
+    for name, manifests in boards.items():
+        incident = "confirmed" if name == "trusted" else "candidate"
+        store, run = taken_in(tmp_path / name, path, manifests)
         row = min(store.attempts(run), key=lambda row: row.sequence)
         assert incident_state(row, manifests).incident == incident
         result = score_run(store, run, manifests)

@@ -97,9 +97,8 @@ def replace_image(made: Forge) -> None:
         closed["record"]["images"][0]["content"] = "1" * 64
 
 
-def decide(made: Forge, decision: str, key: Any, *, valid: bool = True) -> None:
+def decide(made: Forge, decision: str, key: Any, ruled: Any = None, *, valid: bool = True) -> None:
     record = made.record
-    ruled = {"cause": "goal_met", "code": None} if decision == "rejected" else None
     found = body(record["run"], record, decision, reviewer="somebody", reason="of ours", ruled=ruled)
     signature = key.sign(PAYLOAD_TYPE, signed_bytes(found))
     if not valid:
@@ -238,17 +237,72 @@ def test_a_container_image_is_one_of_a_release_in_its_own_role(tmp_path: Path) -
     assert "images.mujoco.reference: unknown image" in problems(made.forged().write(tmp_path / "swapped.zip"))
 
 
-@pytest.mark.parametrize("decision", ["confirmed", "rejected"])
-def test_a_decision_of_a_submitter_arrives_as_a_proposal(tmp_path: Path, decision: str) -> None:
+QUIT = {"cause": "quit", "code": "QUIT"}
+
+
+def candidate() -> Forge:
+    """A run whose first attempt claims an incident."""
     made = forge("noop")
     put(made.record, "cause", "evaluator_error")
     made.record.update(outcome="invalid", code="ERR", incident="candidate", evidence={"log": "?"})
-    decide(made, decision, origin().key)
+    return made
+
+
+def rule(made: Forge, ruled: dict[str, Any], outcome: str = "failure") -> None:
+    payload = {"attempt": made.record["attempt"], "outcome": outcome, **ruled, "reason": "of ours"}
+    made.lines.append({**made.lines[-1], "kind": "ruled", "payload": payload})
+
+
+@pytest.mark.parametrize("decision", ["confirmed", "rejected"])
+def test_a_decision_of_a_submitter_arrives_as_a_proposal(tmp_path: Path, decision: str) -> None:
+    made = candidate()
+    decide(made, decision, origin().key, QUIT if decision == "rejected" else None)
+    if decision == "rejected":
+        rule(made, QUIT)
     report = verify(made.forged().write(tmp_path / "b.zip"))
     assert not report.problems, [str(problem) for problem in report.problems]
     assert any(
         f"{decision} by 'somebody'" in note.text and "arrives as a proposal" in note.text for note in report.notes
     )
+
+
+GOAL = {"cause": "goal_met", "code": None}
+RULED: list[tuple[str, Any, Any, str, str]] = [
+    ("a success", GOAL, GOAL, "success", r"payload.ruled: \{'cause': 'goal_met', .* cannot take the place"),
+    ("a success by its entry", GOAL, GOAL, "success", r"\[27\].payload: \{'cause': 'goal_met', .* cannot take"),
+    ("an incident", {"cause": "interrupted", "code": "ERR"}, None, "", r"'interrupted', .* cannot take the place"),
+    ("no cause", {"cause": "gremlins", "code": None}, None, "", r"'gremlins', .* cannot take the place"),
+    ("a code of its own", {"cause": "quit", "code": "COLL"}, None, "", r"'quit', 'code': 'COLL'.* cannot take"),
+    ("a violation without code", {"cause": "violation", "code": None}, None, "", r"'violation', .* cannot take"),
+    ("another outcome", QUIT, QUIT, "success", r"outcome: 'success', and cause 'quit' is 'failure' under pass2"),
+    ("another cause", QUIT, {"cause": "agent_exception", "code": "QUIT"}, "failure",
+     r"ruled: attempt \w+ has no rejected incident that became 'agent_exception QUIT'"),
+    ("another code", QUIT, {"cause": "quit", "code": "COLL"}, "failure",
+     r"ruled: attempt \w+ has no rejected incident that became 'quit COLL'"),
+    ("no rejection", None, QUIT, "failure", r"ruled: attempt \w+ has no rejected incident"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("decided", "entry", "outcome", "message"), [row[1:] for row in RULED], ids=[row[0] for row in RULED]
+)
+def test_a_rejected_incident_becomes_a_failure_and_nothing_else_whoever_signs(
+    tmp_path: Path, decided: Any, entry: Any, outcome: str, message: str
+) -> None:
+    made = candidate()
+    if decided is not None:
+        decide(made, "rejected", origin().other, decided)
+    if entry is not None:
+        rule(made, entry, outcome)
+    text = problems(made.forged().write(tmp_path / "b.zip"))
+    assert re.search(message, text), text
+
+
+def test_a_confirmed_incident_is_ruled_to_be_nothing(tmp_path: Path) -> None:
+    made = candidate()
+    decide(made, "confirmed", origin().other, QUIT)
+    text = problems(made.forged().write(tmp_path / "b.zip"))
+    assert re.search(r"payload.ruled: \{'cause': 'quit', .*\} of a confirmed incident; leave it out", text), text
 
 
 def test_the_policy_confirms_only_so_many_incidents_of_a_condition(tmp_path: Path) -> None:
@@ -280,6 +334,10 @@ LINES: list[tuple[str, Change, str]] = [
      r"ledger.jsonl\[4\].hash"),
     ("a time that is none", lambda made: made.lines[3].update(time="yesterday"),
      r"ledger.jsonl\[4\].time: 'yesterday'"),
+    ("a day that there is not", lambda made: made.lines[3].update(time="2026-13-45T00:00:00.000000Z"),
+     r"ledger.jsonl\[4\].time: '2026-13-45T00:00:00.000000Z': .* is no day and time that there is"),
+    ("a time in other digits", lambda made: made.lines[3].update(time="٢٠٢٦-01-01T00:00:00.000000Z"),
+     r"ledger.jsonl\[4\].time: "),
     ("a kind that is none", lambda made: made.lines[3].update(kind="wish"), r"ledger.jsonl\[4\].kind: 'wish'"),
 ]  # fmt: skip
 

@@ -7,11 +7,12 @@ A file holds figures as they are printed and the denominators that they declare;
 from __future__ import annotations
 
 import csv
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from manifests.errors import ManifestError, nearest
 from manifests.load import first_line, parse
@@ -24,7 +25,18 @@ LARGEST = 10_000_000
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Planned = Annotated[int, Field(gt=0, le=LARGEST)]
 Count = Annotated[int, Field(ge=0, le=10 * LARGEST)]
-Percent = Annotated[str, Field(pattern=r"^(100(\.0{1,6})?|\d{1,2}(\.\d{1,6})?)$")]
+PRINTED = re.compile(r"100(\.0{1,6})?|[0-9]{1,2}(\.[0-9]{1,6})?")
+
+
+def _percent(text: str) -> str:
+    if PRINTED.fullmatch(text) is None:
+        raise ValueError(
+            f"{text[:40]!r} is no printed percentage; give 0 to 100 with a point and at most 6 decimals, as in '19.10'"
+        )
+    return text
+
+
+Percent = Annotated[str, AfterValidator(_percent), Field(json_schema_extra={"pattern": f"^({PRINTED.pattern})$"})]
 """A percentage as it is printed, a string, so that its decimals are known: '19.10' is not '19.1'."""
 
 

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from manifests.load import Manifests
-from manifests.policy import POLICY_REVIEWER
 from runner.audit.findings import Check, Finding, check, note, problem
 from runner.audit.snapshot import Folded, Snapshot
-from runner.store.decisions import DECISIONS, PAYLOAD_TYPE, incident_state, signed_bytes
+from runner.store.decisions import (
+    DECISIONS,
+    PAYLOAD_TYPE,
+    incident_state,
+    ruling_of,
+    signed_bytes,
+    why_proposal,
+)
 from runner.store.ledger import GENESIS, entry_hash
 from runner.store.signature import holds
-from runner.store.tables import EntryRow
+from runner.store.tables import AttemptRow, EntryRow
 from runner.store.text import canonical, digest, parse
 from runner.submission.received import KIND
 from runner.words import count
@@ -93,27 +99,50 @@ def _names_here(found: Snapshot) -> list[str]:
 
 
 def _decisions(found: Snapshot, folded: Folded, manifests: Manifests) -> list[Finding]:
+    """Of every ``decision`` and ``ruled`` entry. What is wrong with an attempt's record is said of the record."""
     rows = {row.id: row for row in folded.attempts}
     findings = []
-    for entry in (entry for entry in found.entries if entry.kind == "decision"):
+    for entry in (entry for entry in found.entries if entry.kind in ("decision", "ruled")):
         try:
             payload = parse(entry.payload)
             row = rows[payload["attempt"]]
         except (ValueError, KeyError, TypeError):
             continue  # the fold has said so
-        where = f"entry {entry.sequence}"
-        text = _decision(payload, row.record, found.run.id)
+        record, where = folded.records.get(row.id), f"entry {entry.sequence}"
+        text = _decision(payload, row.record, found.run.id) if entry.kind == "decision" else None
+        if text is None and record is not None:
+            text = _ruled(payload, record.settings.protocol, manifests)
         if text is not None:
             findings.append(problem(where, text))
-            continue
-        state = incident_state(row, manifests)
-        if any(proposal.sequence == entry.sequence for proposal in state.proposals):
-            who, what = payload.get("reviewer"), payload["decision"]
-            if who == POLICY_REVIEWER:
-                findings.append(problem(where, f"{what} in the name of the policy, which does not decide this one"))
-            else:
-                findings.append(note(where, f"{what} by {who}: no trusted key signed it, so it is only a proposal"))
+        elif entry.kind == "decision" and record is not None:
+            findings += _proposal(row, entry.sequence, manifests)
     return findings
+
+
+def _proposal(row: AttemptRow, sequence: int, manifests: Manifests) -> Iterator[Finding]:
+    """That and why the decision of an entry does not bind."""
+    for decision in incident_state(row, manifests).proposals:
+        if decision.sequence != sequence:
+            continue
+        what, where = decision.decision, f"entry {sequence}"
+        if decision.by_policy:
+            yield problem(where, f"{what} in the name of the policy, which does not decide this one")
+        else:
+            why = why_proposal(decision, manifests)
+            yield note(where, f"{what} by {decision.reviewer} is only a proposal: {why}")
+
+
+def _ruled(payload: dict[str, Any], protocol: str, manifests: Manifests) -> str | None:
+    """What makes of a rejected incident something that it cannot become."""
+    if payload.get("decision") == "confirmed":
+        return None
+    ruled = payload.get("ruled") if "decision" in payload else {name: payload[name] for name in ("cause", "code")}
+    found = ruling_of(manifests, protocol, ruled)
+    if found is None:
+        return f"rules a rejected incident to be {ruled}, which is no failure of the agent"
+    if payload.get("outcome", found.outcome) != found.outcome:
+        return f"rules a rejected incident to be a {payload['outcome']}, and its cause makes it a {found.outcome}"
+    return None
 
 
 def _decision(payload: dict[str, Any], record: str | None, run: str) -> str | None:

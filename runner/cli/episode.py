@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from runner.cli.numbers import NumberedCommand
 from runner.errors import BadInput
 from runner.terminal import echo
 from runner.words import count
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 RUNTIMES = ("auto", "docker", "bubblewrap", "process")
 
 
-@click.command("episode")
+@click.command("episode", cls=NumberedCommand)
 @click.argument("run")
 @click.argument("attempt", required=False)
 @click.option("--video", help="Write FILE.mp4 (needs `make video`) or FILE.webp; FOLDER/ makes a name.")

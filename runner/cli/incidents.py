@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from runner.cli.numbers import NumberedCommand
 from runner.terminal import echo, echo_json, printable
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def list_incidents(run: str, everything: bool, as_json: bool) -> None:
             echo(line)
 
 
-@command.command("confirm")
+@command.command("confirm", cls=NumberedCommand)
 @click.argument("run")
 @click.argument("sequence", type=int)
 @click.option("--reason", required=True, help="Why the infrastructure was at fault.")
@@ -67,7 +68,7 @@ def confirm(run: str, sequence: int, reason: str, name: str | None, evidence: tu
     _print(sequence, decide(store, found, sequence, manifests, who, reason, evidence))
 
 
-@command.command("reject")
+@command.command("reject", cls=NumberedCommand)
 @click.argument("run")
 @click.argument("sequence", type=int)
 @click.option("--reason", required=True, help="Why the infrastructure was not at fault.")
@@ -129,7 +130,7 @@ def _lines(item: dict[str, Any]) -> list[str]:
     lines += [f"    evidence {name}: {' '.join(str(value).split())[:160]}" for name, value in item["evidence"].items()]
     lines += [f"    artifact {artifact['name']}: {artifact['size']:,} bytes" for artifact in item["artifacts"]]
     for decision in item["decisions"]:
-        how = "binding" if decision["binding"] else "proposal"
+        how = "binding" if decision["binding"] else f"proposal: {decision['why_proposal']}"
         lines.append(
             f"    {decision['decision']} by {printable(decision['reviewer'])} (entry {decision['sequence']}, {how}): "
             f"{printable(decision['reason'])}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import click
 
 from runner.errors import BadInput
@@ -28,14 +30,20 @@ def new() -> None:
 
 @command.command("show")
 def show() -> None:
-    """Print your public key and whether this board trusts it."""
+    """Print your public key and since when this board trusts it."""
     from manifests.load import load
     from runner.keys import key_path, load_key
+    from runner.store.text import now, stamp
 
     path = key_path()
     key = load_key(path)
     if key is None:
         raise BadInput(f"key {path}: there is none; `assay keys new` makes one, or set ASSAY_KEY to yours")
-    name = load().trust.name_of(key.public)
+    listed = load().trust.entry(key.public)
     echo(f"private key: {path}\npublic key:  {key.public}")
-    echo(f"trusted as {name!r}" if name else "not on the trust list (manifests/trust.json): decisions are proposals")
+    if listed is not None:
+        echo(f"trusted as {listed.name!r} since {stamp(listed.since)}: what you decided before is a proposal")
+        return
+    line = {"name": "YOUR NAME", "public_key": key.public, "since": now().isoformat(timespec="seconds")}
+    echo("not on the trust list (manifests/trust.json): decisions are proposals; a board that trusts you from now adds")
+    echo(json.dumps(line))

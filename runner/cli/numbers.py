@@ -1,8 +1,9 @@
-"""Numbers that people type as options: a wrong one is an error that names the field, the value and the fix."""
+"""Numbers that people type: a wrong one is an error that names the field, the value and the fix."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -37,3 +38,17 @@ def whole(what: str, low: int, high: float = math.inf) -> click.ParamType:
 def real(what: str, low: float, high: float = math.inf) -> click.ParamType:
     """A finite number."""
     return _Number("number", float, low, high, what)
+
+
+class NumberedCommand(click.Command):
+    """A command with the number of an attempt among its arguments: ``-5`` is a wrong one and no unknown option."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        given = tuple(args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            wrong = [text for text in given if text.startswith(error.option_name) and re.fullmatch("-[0-9]+", text)]
+            if not wrong:
+                raise
+            raise BadInput(f"sequence {wrong[0][:60]}: give the number that reports show for the attempt") from None

@@ -1,16 +1,17 @@
 """Decisions about incidents, and which of them bind (design: section 7; docs/incidents.md).
 
 A ``decision`` entry of the ledger holds what :func:`body` gives, and ``key`` and ``signature`` of who signed it, or
-null. It binds when a key of the board's trust list signed it. One by the reviewer ``policy`` needs no signature: it
-binds where the cause table and the record say that it may, which any reader can check. Every other one is a proposal:
-it stands in the ledger and changes nothing. The first binding decision is final, except that a person's overrules the
-policy's.
+null. It binds when a key signed it that was on the board's trust list by then. One by the reviewer ``policy`` needs no
+signature: it binds where the cause table and the record say that it may, which any reader can check. Every other one is
+a proposal: it stands in the ledger and changes nothing. The first binding decision is final, except that a person's
+overrules the policy's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from manifests import lookup
@@ -19,7 +20,7 @@ from manifests.policy import POLICY_REVIEWER
 from manifests.records import AttemptRecord, Outcome
 from runner.store.signature import holds
 from runner.store.tables import AttemptRow
-from runner.store.text import canonical, digest, parse
+from runner.store.text import canonical, digest, parse, stamp
 from scoring.ledger import Incident
 
 PAYLOAD_TYPE = "application/vnd.assay.incident-decision.v1+json"
@@ -29,10 +30,12 @@ SIGNED = ("run", "attempt", "record", "decision", "ruled", "reviewer", "reason",
 
 @dataclass(frozen=True)
 class Decision:
-    """One decision as the ledger has it. ``sequence`` is that of its entry; ``trusted`` is the name that the trust list
-    gives to the key of a signature that holds, ``binds`` whether the decision may bind by itself."""
+    """One decision as the ledger has it. ``sequence`` and ``time`` are those of its entry; ``trusted`` is the name that
+    the trust list gives to the key of a signature that holds and was trusted then, ``binds`` whether the decision may
+    bind by itself."""
 
     sequence: int
+    time: datetime
     payload: dict[str, Any]
     trusted: str | None
     binds: bool
@@ -40,6 +43,11 @@ class Decision:
     @property
     def decision(self) -> str:
         return str(self.payload.get("decision"))
+
+    @property
+    def reviewer(self) -> str:
+        """Who decided: as the trust list calls them, or as they call themselves."""
+        return self.trusted or str(self.payload.get("reviewer"))
 
     @property
     def by_policy(self) -> bool:
@@ -124,6 +132,37 @@ def policy_confirms(record: AttemptRecord, manifests: Manifests) -> bool:
     )
 
 
+def ruling_of(manifests: Manifests, protocol: str, ruled: Any) -> lookup.Ruling | None:
+    """What the cause and code mean that a rejected incident is ruled to be, or None for what cannot take its place: it
+    must be a failure of the agent, under some protocol at least, with the code that the cause table gives it."""
+    if not isinstance(ruled, dict) or protocol not in manifests.protocols:
+        return None
+    cause, code = ruled.get("cause"), ruled.get("code")
+    if not isinstance(cause, str) or not is_failure(manifests, cause):
+        return None
+    found = lookup.rule(manifests, cause, protocol, code)
+    return found if found.known and code in (None, found.code) else None
+
+
+def is_failure(manifests: Manifests, cause: str) -> bool:
+    """Whether a cause is a failure of the agent under some protocol."""
+    row = manifests.causes.get(cause)
+    return row is not None and any(found.outcome == "failure" for found in row.outcomes.values())
+
+
+def why_proposal(decision: Decision, manifests: Manifests) -> str:
+    """Why a decision does not bind."""
+    if decision.trusted is not None or decision.by_policy:
+        return "it does not fit the attempt's record"
+    key = decision.payload.get("key")
+    listed = manifests.trust.entry(key) if isinstance(key, str) else None
+    if listed is None:
+        return "no key of this board's trust list signed it"
+    if listed.since <= decision.time:
+        return f"the signature in the name of {listed.name} does not hold"
+    return f"this board trusts {listed.name} since {stamp(listed.since)}, and it was recorded on {stamp(decision.time)}"
+
+
 def _read(
     item: dict[str, Any], row: AttemptRow, record: AttemptRecord, record_hash: str, manifests: Manifests
 ) -> Decision:
@@ -132,26 +171,28 @@ def _read(
         payload.get("run") == row.run_id
         and payload.get("attempt") == row.id
         and payload.get("record") == record_hash
-        and _applies(payload, record)
+        and _applies(payload, record, manifests)
     )
-    trusted = _trusted(payload, manifests)
+    time = datetime.fromisoformat(item["time"])
+    trusted = _trusted(payload, time, manifests)
     by_policy = payload.get("reviewer") == POLICY_REVIEWER and payload.get("decision") == "confirmed"
     binds = fits and (trusted is not None or (by_policy and policy_confirms(record, manifests)))
-    return Decision(item["sequence"], payload, trusted, binds)
+    return Decision(item["sequence"], time, payload, trusted, binds)
 
 
-def _applies(payload: dict[str, Any], record: AttemptRecord) -> bool:
-    """A success is never an incident, and only an incident is rejected, with a cause that takes its place."""
+def _applies(payload: dict[str, Any], record: AttemptRecord, manifests: Manifests) -> bool:
+    """A success is never an incident, and only an incident is rejected, with a failure that takes its place."""
     if payload.get("decision") == "rejected":
-        return record.incident == "candidate" and isinstance(payload.get("ruled"), dict) and "cause" in payload["ruled"]
+        ruling = ruling_of(manifests, record.settings.protocol, payload.get("ruled"))
+        return record.incident == "candidate" and ruling is not None
     return payload.get("decision") == "confirmed" and record.outcome != "success"
 
 
-def _trusted(payload: dict[str, Any], manifests: Manifests) -> str | None:
+def _trusted(payload: dict[str, Any], time: datetime, manifests: Manifests) -> str | None:
     key, signature = payload.get("key"), payload.get("signature")
     if not isinstance(key, str) or not isinstance(signature, str):
         return None
-    name = manifests.trust.name_of(key)
+    name = manifests.trust.name_of(key, time)
     if name is None or not holds(key, signature, PAYLOAD_TYPE, signed_bytes(payload)):
         return None
     return name

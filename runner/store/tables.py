@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import BigInteger, DateTime, Dialect, Text, TypeDecorator, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
-SCHEMA_VERSION = "0002"  # head of runner/store/migrations
+SCHEMA_VERSION = "0003"  # head of runner/store/migrations
 
 
 class UtcDateTime(TypeDecorator[datetime]):
@@ -80,7 +80,7 @@ class AttemptRow(SQLModel, table=True):
     code: str | None = None
     incident: str | None = None  # none, candidate; of an imported attempt also confirmed, rejected
     record: str | None = Field(default=None, sa_type=Text)  # canonical JSON of the terminal record
-    decisions: str | None = Field(default=None, sa_type=Text)  # canonical JSON list of {sequence, payload}
+    decisions: str | None = Field(default=None, sa_type=Text)  # canonical JSON list of {sequence, time, payload}
     ruling: str | None = Field(default=None, sa_type=Text)  # canonical JSON of the ``ruled`` payload
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from sqlmodel import Session
 
 from runner.store.tables import AttemptRow, EntryRow, RunRow
-from runner.store.text import canonical, parse
+from runner.store.text import canonical, parse, stamp
 
 KINDS = ("run", "opened", "began", "resumed", "closed", "imported", "decision", "ruled", "withdrawn", "received")
 
@@ -70,12 +70,15 @@ def _fold(row: AttemptRow, entry: EntryRow, payload: dict[str, Any]) -> None:
     elif entry.kind == "decision":
         _expect(row, entry, "closed")
         decided = parse(row.decisions) if row.decisions else []
-        row.decisions = canonical([*decided, {"sequence": entry.sequence, "payload": payload}]).decode()
+        added = {"sequence": entry.sequence, "time": stamp(entry.time), "payload": payload}
+        row.decisions = canonical([*decided, added]).decode()
     elif entry.kind == "ruled":
         _expect(row, entry, "closed")
         last = parse(row.decisions)[-1]["payload"] if row.decisions else {}
-        if last.get("decision") != "rejected" or (last.get("ruled") or {}).get("cause") != payload["cause"]:
-            raise LedgerError(f"ruled: attempt {row.id} has no rejected incident that became {payload['cause']!r}")
+        ruled = {name: payload[name] for name in ("cause", "code")}
+        if last.get("decision") != "rejected" or last.get("ruled") != ruled:
+            became = " ".join(filter(None, (payload["cause"], payload["code"])))
+            raise LedgerError(f"ruled: attempt {row.id} has no rejected incident that became {became!r}")
         row.ruling = canonical(payload).decode()
     else:
         raise LedgerError(f"kind {entry.kind!r} is not one of {', '.join(KINDS)}")

@@ -107,6 +107,9 @@ def _attempts(
         tally.add(record)
         if record.settings.protocol in manifests.protocols:
             decisions.check(row)
+    if settings.protocol in manifests.protocols:
+        for ruled in ledger.rulings:
+            decisions.check_ruled(ruled)
     return attempts
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from types import TracebackType
@@ -74,16 +75,34 @@ def lines_of(stream: IO[bytes], limit: int) -> Iterator[bytes]:
         yield line[:-1]
 
 
+@dataclass(frozen=True)
+class Ruled:
+    """What an entry makes of an attempt. ``decision`` is None in a ``ruled`` entry, which alone has an ``outcome``."""
+
+    path: str
+    decision: str | None
+    ruled: dict[str, Any] | None
+    outcome: str | None
+
+    @classmethod
+    def of(cls, kind: str, payload: dict[str, Any], path: str) -> Ruled:
+        if kind == "decision":
+            return cls(path, payload["decision"], payload["ruled"], None)
+        return cls(path, None, {name: payload[name] for name in ("cause", "code")}, payload["outcome"])
+
+
 class LedgerReader:
     """Follows a ledger from its first line to its last; every problem goes to the report.
 
     ``rows()`` are the attempts as the store would have them; they live in memory, as compact as in the store.
+    ``rulings`` are what its decisions make of attempts, in ledger order.
     """
 
     def __init__(self, report: Report) -> None:
         self.report = report
         self.run: dict[str, str] = {}  # id, name, created_at
         self.settings: RunSettings | None = None
+        self.rulings: list[Ruled] = []
         self._hash, self._size, self._count, self._head = hashlib.sha256(), 0, 0, GENESIS
         self._time = ""
         self._open: dict[tuple[str, int], str] = {}
@@ -194,6 +213,8 @@ class LedgerReader:
             return
         if line.kind == "opened":
             self._overlap(payload, path)
+        elif line.kind in ("decision", "ruled"):
+            self.rulings.append(Ruled.of(line.kind, payload, f"{path}.payload"))
         elif line.kind == "closed":
             self._open = {slot: attempt for slot, attempt in self._open.items() if attempt != payload["attempt"]}
             self._closed[payload["attempt"]] = self._count

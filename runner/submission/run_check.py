@@ -8,12 +8,20 @@ from collections.abc import Sequence
 from manifests.errors import ManifestError
 from manifests.load import Manifests
 from manifests.submission import LEDGER_FILE, RunSettings
-from runner.store.decisions import PAYLOAD_TYPE, Decision, incident_state, signed_bytes
+from runner.store.decisions import (
+    PAYLOAD_TYPE,
+    Decision,
+    incident_state,
+    ruling_of,
+    signed_bytes,
+    why_proposal,
+)
 from runner.store.signature import holds
 from runner.store.status import stale
 from runner.store.tables import AttemptRow
 from runner.submission.expected import Expected, baseline_digest, expected, image_known
 from runner.submission.findings import Report, shown
+from runner.submission.ledger_file import Ruled
 
 UNRELEASED = (
     "no release in manifests/images.lock has it; build the images of a release (its checkout, then `make images`), "
@@ -100,6 +108,7 @@ class DecisionCheck:
 
     def __init__(self, settings: RunSettings, manifests: Manifests, report: Report) -> None:
         protocol = manifests.protocols.get(settings.protocol)
+        self._protocol = settings.protocol
         self._exclusion = protocol.exclusion if protocol else None
         self._manifests, self._report = manifests, report
         self._automatic: Counter[tuple[str, int]] = Counter()
@@ -122,6 +131,28 @@ class DecisionCheck:
                     "allowed; ask a reviewer",
                 )
 
+    def check_ruled(self, found: Ruled) -> None:
+        """What an entry makes of an attempt, whoever signed it: a rejected incident becomes a failure, a confirmed one
+        nothing else."""
+        path = f"{found.path}.ruled" if found.decision is not None else found.path
+        if found.decision == "confirmed":
+            if found.ruled is not None:
+                self._report.problem(path, f"{shown(found.ruled)} of a confirmed incident; leave it out")
+            return
+        ruling = ruling_of(self._manifests, self._protocol, found.ruled)
+        if ruling is None:
+            self._report.problem(
+                path,
+                f"{shown(found.ruled)} cannot take the place of an incident: that becomes a failure of the agent, with "
+                "the code of the cause table; leave the entry out",
+            )
+        elif found.outcome not in (None, ruling.outcome):
+            self._report.problem(
+                f"{path}.outcome",
+                f"{shown(found.outcome)}, and cause {found.ruled['cause']!r} is {ruling.outcome!r} under "
+                f"{self._protocol}; submit the run again",
+            )
+
     def _proposal(self, decision: Decision) -> None:
         payload, path = decision.payload, _path(decision)
         key, who = payload["key"], shown(payload["reviewer"])
@@ -132,8 +163,8 @@ class DecisionCheck:
         else:
             self._report.note(
                 path,
-                f"{decision.decision} by {who} (key {key or 'none'}) arrives as a proposal: the key is not on this "
-                "board's trust list, so the incident is still a candidate",
+                f"{decision.decision} by {who} (key {key or 'none'}) arrives as a proposal, so the incident is still a "
+                f"candidate: {why_proposal(decision, self._manifests)}",
             )
 
 
