@@ -37,10 +37,11 @@ class Place:
 
 @dataclass
 class Seen:
-    """One state by peg: which ring is on which (index or None), its height, and how far it is above its seat (m)."""
+    """One state by peg: centres of the rings, which ring is on which peg (index or None), and how far it is above its
+    seat (m)."""
 
+    centres: list[list[float]]
     on: list[int | None]
-    heights: list[float]
     rises: list[float] = field(default_factory=list)
 
 
@@ -157,9 +158,9 @@ class Evaluator(Referee):
                 if z < post.tip and math.hypot(x - post.x, y - post.y) <= reach:
                     here = index
             on.append(here)
-        seen = Seen(on, [z for _, _, z in centres])
+        seen = Seen(centres, on)
         piled = [0] * len(self._cast.posts)
-        for peg, z in zip(on, seen.heights, strict=True):
+        for peg, (_, _, z) in zip(on, centres, strict=True):
             if peg is None:
                 seen.rises.append(math.inf)
             else:
@@ -169,10 +170,10 @@ class Evaluator(Referee):
         return seen
 
     def _check_lost(self, state: State, seen: Seen) -> None:
-        for ring, centre in enumerate(state.centres.tolist()):
-            space = self.value["H-61"]
-            if not all(low <= v <= high for v, (low, high) in zip(centre, space, strict=True)):
-                self.violate("H-61", self._cast.rings[ring], [round(v, 3) for v in centre])
+        (x0, x1), (y0, y1), (z0, z1) = self.value["H-61"]
+        for ring, (x, y, z) in enumerate(seen.centres):
+            if not (x0 <= x <= x1 and y0 <= y <= y1 and z0 <= z <= z1):
+                self.violate("H-61", self._cast.rings[ring], [round(v, 3) for v in (x, y, z)])
             place = self.places[ring]
             if seen.on[ring] is not None or self.touched >> ring & 1:
                 place.untouched = None
@@ -184,7 +185,7 @@ class Evaluator(Referee):
     def _check_order(self, seen: Seen) -> None:
         for large, peg in enumerate(seen.on):
             for small in range(large + 1, g.RINGS):
-                above = seen.heights[large] > seen.heights[small]
+                above = seen.centres[large][2] > seen.centres[small][2]
                 if peg is not None and seen.on[small] == peg and above:
                     rings = self._cast.rings
                     self.violate("H-11", f"{rings[large]} above {rings[small]} on peg {g.PEGS[peg]}", None)
@@ -220,7 +221,8 @@ class Evaluator(Referee):
 
     # ---- goal ------------------------------------------------------------------------------------------------------
     def _check_goal(self, state: State, seen: Seen) -> None:
-        self.seated = [self._seat(state, seen, ring) for ring in range(g.RINGS)]
+        rates = zip(state.speeds.tolist(), state.spins.tolist(), state.axes[:, 2].tolist(), strict=True)
+        self.seated = [self._seat(seen, ring, *rate) for ring, rate in enumerate(rates)]
         if self.judgement is not None or self.seated != self._goal:
             self._since = None
             return
@@ -230,15 +232,15 @@ class Evaluator(Referee):
         if state.time - self._since >= self.value["H-08"] - 1e-9:
             self.succeed(f"every ring seated since {self._since:.2f} s", moves=len(self.moves))
 
-    def _seat(self, state: State, seen: Seen, ring: int) -> int | None:
-        """The peg on which a ring is seated, if it is."""
+    def _seat(self, seen: Seen, ring: int, speed: float, spin: float, upright: float) -> int | None:
+        """The peg on which a ring is seated, if it is; ``upright`` is the height of its unit axis."""
         peg, value = seen.on[ring], self.value
         if peg is None or self.touched >> ring & 1 or abs(seen.rises[ring]) > value["H-04"]:
             return None
-        post, (x, y, _) = self._cast.posts[peg], state.centres[ring]
-        still = state.speeds[ring] <= value["H-05"] and state.spins[ring] <= value["H-06"]
+        post, (x, y, _) = self._cast.posts[peg], seen.centres[ring]
+        still = speed <= value["H-05"] and spin <= value["H-06"]
         centred = math.hypot(x - post.x, y - post.y) <= self._centred[ring]
-        return peg if still and centred and state.axes[ring, 2] >= self._level else None
+        return peg if still and centred and upright >= self._level else None
 
     def open_goals(self) -> list[str]:
         """Rings that are not seated where they belong."""
