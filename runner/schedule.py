@@ -46,20 +46,19 @@ class Schedule:
                 self._unbegun[key] = row.id
             elif key in self._attempts:
                 self._attempts[key].append(scored_attempt(row, rules.manifests))
-        self._due = {slot.key: self._is_due(slot.key) for slot in self._slots}
+        self._due = {slot.key: slot for slot in self._slots if self._is_due(slot.key)}  # in index order
 
     def take(self, stopping: Callable[[], bool]) -> Taken | None:
         """The next due slot. While all due slots are running it waits for one that becomes due again; None when none
         can, or when ``stopping()``."""
         with self._changed:
             while True:
-                due = [slot for slot in self._slots if self._due[slot.key] and slot.key not in self._running]
-                if stopping() or not (due or self._running):
+                slot = self._next()
+                if stopping() or not (slot or self._running):
                     return None
-                if due:
+                if slot is not None:
                     break
                 self._changed.wait(0.2)
-            slot = min(due, key=lambda slot: len(self._attempts[slot.key]))  # min keeps index order among equals
             self._running.add(slot.key)
             return Taken(slot, len(self._attempts[slot.key]) + 1, self._unbegun.pop(slot.key, None))
 
@@ -67,7 +66,8 @@ class Schedule:
         """An attempt at ``slot`` has its record: the slot may be due again."""
         with self._changed:
             self._attempts[slot.key].append(attempt)
-            self._due[slot.key] = self._is_due(slot.key)
+            if not self._is_due(slot.key):  # and it never will be again
+                self._due.pop(slot.key, None)
             self._running.discard(slot.key)
             self._changed.notify_all()
 
@@ -86,7 +86,18 @@ class Schedule:
     def due(self) -> int:
         """Slots that need another attempt, running ones included."""
         with self._changed:
-            return sum(self._due.values())
+            return len(self._due)
+
+    def _next(self) -> Slot | None:
+        """The first in index order of the due slots that have the fewest attempts, of those that are not running."""
+        found, fewest = None, 0
+        for key, slot in self._due.items():
+            count = len(self._attempts[key])
+            if key not in self._running and (found is None or count < fewest):
+                found, fewest = slot, count
+                if not count:
+                    break
+        return found
 
     def _is_due(self, key: Key) -> bool:
         return next_due(self._attempts[key], self._rules).due

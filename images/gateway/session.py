@@ -8,6 +8,7 @@ a long batch ends within one control step.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import json
 import math
@@ -17,7 +18,6 @@ from operator import le
 from typing import Any, Protocol
 
 import numpy as np
-from PIL import Image
 
 from images.client.wire import PROTOCOL, Attachment, Frame, Reply
 from images.gateway.environment import Clause, Environment, Event, Field, Judgement, PhysicsSanityError
@@ -76,6 +76,8 @@ class Session:
         self._time_actions = math.floor(spec.max_simulated_s / self._dt + 1e-6)
         self._encode: Encode = getattr(environment, "encode", photograph)
         self._permissions = Permissions(spec.level, environment.fields(), environment.cameras(), spec.pictures)
+        if spec.pictures:
+            importlib.import_module("PIL.Image")  # now: the time of the first picture is the agent's
         self.meter = Meter()
         self.judgement: Judgement | None = None
         self._terminal: dict[str, Any] | None = None
@@ -308,6 +310,8 @@ def png(frame: np.ndarray, width: int, height: int, encode: Encode) -> bytes:
 
 def photograph(frame: np.ndarray) -> bytes:
     """Level 1: pictures cross one socket, time matters more than size."""
+    from PIL import Image
+
     out = io.BytesIO()
     Image.fromarray(frame).save(out, "PNG", compress_level=1)
     return out.getvalue()
