@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sqlalchemy import select as sql_select
 from sqlmodel import col
 
 from leaderboard.episode import VIDEOS
+from leaderboard.source import Entry
 from runner.store.artifacts import RENDERED
-from runner.store.store import Run, Store
+from runner.store.store import Store
 from runner.store.tables import AttemptRow
 
 # ``TASK-cCONDITION-SEQUENCE-ATTEMPT.mp4``, or ``....CAMERA.mp4`` (:func:`runner.store.artifacts.rendered_stem`).
 FILM = re.compile(rf".+-c\d+-(\d{{1,9}})-([0-9a-f]{{8}})(\.[^.]+)?({'|'.join(map(re.escape, VIDEOS))})")
+SHOWN = 4  # films that are offered at once
 MOST = 400  # films of a run among which the ones to show are looked for
 
 
@@ -24,6 +27,7 @@ class Film:
     """An attempt with a film. ``code`` is that of its failure."""
 
     run: str
+    agent: str
     sequence: int
     environment_id: str
     condition: int
@@ -31,8 +35,19 @@ class Film:
     code: str | None
 
 
-def of_run(store: Store, run: Run, each: int = 2) -> tuple[Film, ...]:
+def some(store: Store, entries: Iterable[Entry]) -> tuple[Film, ...]:
+    """Failures and successes that have a film, :data:`SHOWN` in all; runs are asked until there are as many."""
+    found: list[Film] = []
+    for entry in entries:
+        found += of_run(store, entry)
+        if len(found) >= SHOWN:
+            break
+    return tuple(found[:SHOWN])
+
+
+def of_run(store: Store, entry: Entry, each: int = 2) -> tuple[Film, ...]:
     """The first failures and successes of a run that have a film, ``each`` of them."""
+    run = entry.run
     try:
         names = sorted(os.listdir(store.folder(run) / RENDERED))
     except OSError:
@@ -51,7 +66,7 @@ def of_run(store: Store, run: Run, each: int = 2) -> tuple[Film, ...]:
     with store.database.read() as session:
         rows = [tuple(row) for row in session.execute(query)]
     films = [
-        Film(run.name, sequence, environment_id, condition, outcome, code)
+        Film(run.name, entry.model, sequence, environment_id, condition, outcome, code)
         for sequence, attempt, environment_id, condition, outcome, code in rows
         if found[sequence] == attempt[:8]
     ]

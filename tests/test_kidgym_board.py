@@ -294,7 +294,7 @@ def test_the_front_page_tells_of_every_board(tmp_path: Path) -> None:
     write_kidgym(both, "grids", 0.9, model="lab/large")
     found = Site(both, Found(Board(None).refresh(both)), lambda run: read_detail(both, run))
     shown = html_of(front.build(found))
-    assert "Other boards" in shown
+    assert "In other settings" in shown
     (other,) = {"ep", "kidgym"} - {found.standings[0].setting.board}
     assert f">{load().boards[other].title}</a></strong>: " in shown
     assert "lab/large" in shown

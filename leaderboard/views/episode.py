@@ -200,18 +200,30 @@ def _place(record: AttemptRecord) -> Safe:
         [
             ("Runtime", f"{record.runtime}, {'official' if record.official else 'not official'}"),
             ("Engine", f"{settings.engine}, profile {settings.profile}, mode {settings.mode}"),
-            ("Fingerprint", record.fingerprint or "unknown"),
+            ("Fingerprint", _named(record.fingerprint) if record.fingerprint else "unknown"),
             ("Images", join((code(image) for image in images), "<br>") if images else "none: no containers"),
             ("Agent", f"{agent.get('name')} {agent.get('version')}"),
             ("Agent digest", code(agent.get("digest"))),
             ("Model", agent.get("model") or "none"),
-            ("Parameters", agent.get("parameters") or "none"),
+            ("Parameters", _named(agent.get("parameters")) if agent.get("parameters") else "none"),
             ("Access", f"{settings.level}, grants: {', '.join(settings.grants) or 'none'}"),
-            ("Versions", settings.versions),
+            ("Versions", _named(settings.versions)),
             ("Final state digest", code(record.final_digest or "unknown")),
             ("Attempt id", code(record.attempt)),
         ]
     )
+
+
+def _named(value: Any) -> str:
+    """Names with their values, instead of braces and quotes."""
+    if not isinstance(value, Mapping):
+        return inline(value)
+    shown = public_value(value)
+    return "; ".join(f"{name.replace('_', ' ')} {_listed(item)}" for name, item in shown.items())
+
+
+def _listed(value: Any) -> str:
+    return ", ".join(map(inline, value)) if isinstance(value, list) else inline(value)
 
 
 def _artifacts(record: AttemptRecord) -> Block | Safe:

@@ -108,12 +108,14 @@ def _clauses(standing: Standing, entries: Sequence[Entry]) -> Block:
             else link(label, run=only, code=failure, clause=clause)
         )
         rows.append([where, code(failure), suite, f"{number} of {total}"])
-    html = join(
-        (
-            tag("h2", "First violated clause"),
-            table("Scored failures by the clause that broke first", ("Clause", "Code", "Suite", "Failures"), rows),
+    shown = table("Scored failures by the clause that broke first", ("Clause", "Code", "Suite", "Failures"), rows)
+    if all(clause == "none" for _, _, clause in counts):
+        shown = tag(
+            "p",
+            f"None of {count(total, 'failure')} names a clause: the attempts ended without breaking one, or ",
+            "were made elsewhere.",
         )
-    )
+    html = join((tag("h2", "First violated clause"), shown))
     plain = [[suite, failure, clause, number] for (suite, failure, clause), number in counts.most_common()]
     return Block(html, data_of(f"clauses-{standing.setting.id}", ("suite", "code", "clause", "failures"), plain))
 
@@ -203,5 +205,5 @@ def _evidence(attempt: Attempt) -> str:
 def _decision(attempt: Attempt) -> str:
     binding = attempt.state.binding
     if binding is None:
-        return "of its source" if attempt.record is None else "none that binds"
+        return "that of its source" if attempt.record is None else "none that binds"
     return f"{binding.decision} by {binding.payload.get('reviewer')}: {binding.payload.get('reason')}"

@@ -12,7 +12,7 @@ from leaderboard.films import Film
 from leaderboard.markup import Safe, code, join, link, moment, small, tag
 from leaderboard.ranking import Standing, counted, is_baseline, pass_keys
 from leaderboard.site import Site
-from leaderboard.source import Entry
+from leaderboard.source import Entry, Setting
 from leaderboard.tally import tally
 from leaderboard.views import parts, ranking
 from leaderboard.words import EVALUATE
@@ -20,15 +20,16 @@ from manifests.load import load
 from manifests.words import count
 
 BEST = 6  # runs in the figure
-FIRST = 5  # runs that are asked for films
+FIRST = 5  # settings, and runs of each, that are asked for films
+OTHERS = 5  # further settings
 
 
 def filmed(site: Site) -> tuple[Film, ...]:
-    """Episodes to watch: of the first run of the overview that has any, models first."""
-    standing = site.standings[0] if site.standings else None
-    rows = standing.rows[:FIRST] if standing is not None else ()
-    entries = sorted((row.entry for row in rows), key=is_baseline)
-    return next((found for entry in entries if (found := films.of_run(site.store, entry.run))), ())
+    """Episodes to watch: of the first runs that have any, in the order of the settings, models first in each."""
+    some = (
+        sorted((row.entry for row in standing.rows[:FIRST]), key=is_baseline) for standing in site.standings[:FIRST]
+    )
+    return films.some(site.store, (entry for entries in some for entry in entries))
 
 
 def build(site: Site, watch: Sequence[Film] = ()) -> Page:
@@ -47,9 +48,8 @@ def build(site: Site, watch: Sequence[Film] = ()) -> Page:
         )
     )
     blocks.append(ranking.intervals(standing, BEST))
-    blocks.append(_boards(site, setting.board))
     cards = [_suites(standing), _tasks(standing), _failures(standing), _watch(watch), _start(site)]
-    blocks.append(tag("div", *cards, class_="tiles"))
+    blocks += [tag("div", *cards, class_="tiles"), _others(site, setting)]
     return page("Overview", *blocks)
 
 
@@ -68,18 +68,25 @@ def _header(site: Site) -> Safe:
     )
 
 
-def _boards(site: Site, shown: str) -> Safe:
-    """Who leads on the other boards of the store, each in its first setting; nothing where there is one board."""
+def _others(site: Site, shown: Setting) -> Safe:
+    """Who leads in other settings: first that of every other board, then more of this one; nothing where there is one
+    setting."""
     first: dict[str, Standing] = {}
     for standing in site.standings:
         first.setdefault(standing.setting.board, standing)
+    boards = [standing for name, standing in first.items() if name != shown.board]
+    rest = [item for item in site.standings if item.setting != shown and item not in boards]
     items = []
-    for name, standing in first.items():
-        if name != shown:
-            board = load().boards.get(name)
-            where = link(board.title if board else name, view="ranking", setting=standing.setting.id)
-            items.append(tag("li", tag("strong", where), ": ", *ranking.lead(standing)))
-    return tag("section", tag("h2", "Other boards"), tag("ul", *items)) if items else Safe("")
+    for standing in [*boards, *rest][:OTHERS]:
+        board = load().boards.get(standing.setting.board)
+        named = board.title if board and standing in boards else parts.setting_title(standing.setting)
+        where = link(named, view="ranking", setting=standing.setting.id)
+        items.append(tag("li", tag("strong", where), ": ", *ranking.lead(standing, brief=True)))
+    if not items:
+        return Safe("")
+    left = len(boards) + len(rest) - len(items)
+    more = tag("p", link(f"{count(left, 'more setting')} on the ranking", view="ranking")) if left else Safe("")
+    return tag("section", tag("h2", "In other settings"), tag("ul", *items), more)
 
 
 def _tile(title: Any, where: Safe, *content: Any) -> Safe:
@@ -154,15 +161,15 @@ def _watch(watch: Sequence[Film]) -> Safe:
     """The way to episodes that can be watched; nothing where there are none."""
     if not watch:
         return Safe("")
-    run, environments = watch[0].run, load().environments
-    items = []
+    environments, items = load().environments, []
     for film in watch:
         known = environments.get(film.environment_id)
         name = (known.title if known else None) or film.environment_id
         sign = parts.state(film.outcome, " ".join(filter(None, (film.outcome, film.code))))
-        where = link(name, run=run, attempt=film.sequence)
-        items.append(tag("li", sign, " ", where, " ", small(f"condition {film.condition}")))
-    return _tile("Watch", link("The run", run=run), tag("p", f"Episodes of {run}", class_="quiet"), tag("ul", *items))
+        where = link(name, run=film.run, attempt=film.sequence)
+        items.append(tag("li", where, tag("br"), sign, " ", small(f"{film.agent}, condition {film.condition}")))
+    about = tag("p", "Episodes as they went, drawn from the recorded states", class_="quiet")
+    return _tile("Watch", link("More attempts by run", view="ranking"), about, tag("ul", *items))
 
 
 def _start(site: Site) -> Safe:

@@ -86,7 +86,7 @@ def _matrix(standing: Standing, details: Sequence[Detail]) -> Block:
         (
             tag("h2", "Tasks by level"),
             table(f"{name} in percent with its 95 % interval; the stronger the shade, the more", head, rows,
-                  kind="heatmap grid"),
+                  kind="heatmap grid cards"),
         )
     )  # fmt: skip
     alt = f"{name} in percent by task and level, {parts.setting_title(standing.setting)}"

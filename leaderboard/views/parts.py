@@ -49,8 +49,9 @@ def head(*trail: Safe) -> Safe:
 def setting_title(setting: Setting) -> str:
     """``EP-100 Launch · pass2 · embedded (mujoco) · L0``, and grants and a base seed where they are not the usual."""
     subset = load().subsets.get(setting.subset)
+    name = subset.title if subset else setting.subset
     parts = [
-        f"chosen tasks of {setting.subset}" if setting.tasks else (subset.title if subset else setting.subset),
+        f"Chosen tasks of {name}" if setting.tasks else name,
         *([setting.mode] if setting.mode else []),
         setting.protocol,
         f"{setting.profile} ({', '.join(setting.engines)})",
@@ -163,7 +164,7 @@ def sure(found: dict[str, Any]) -> str:
     """The same in words: ``95 %: 8.93 to 19.23``, or ``exact 95 %: ≥ 91.57``, a bound to one side."""
     found_span = span(found)
     if found_span is None:
-        return "no interval: the tasks of each suite agree" if found["interval"] else "no interval: one task"
+        return "no interval: the tasks of each suite agree" if found["interval"] else "no interval"
     low, high = map(hundredths, found_span)
     if not found["exact_bound"]:
         return f"95 %: {low} to {high}"
@@ -235,5 +236,7 @@ def mean_cell(found: dict[str, Any], shown: str) -> Safe:
     """A mean over successes, with how many there are."""
     if not found["successes"]:
         return join(("–", " ", small("no success")))
-    part = f", {found['unknown']} of them unknown" if 0 < found["unknown"] < found["successes"] else ""
-    return join((shown if found["mean"] is not None else "unknown", " ", small(f"of {found['successes']}{part}")))
+    if found["mean"] is not None:
+        return join((shown, " ", small(f"mean of {found['successes']}")))
+    every = found["unknown"] == found["successes"]
+    return join(("unknown ", small(f"for {'all' if every else found['unknown']} of {found['successes']}")))

@@ -40,8 +40,8 @@ def how_to_draw(run: str, record: AttemptRecord, stored: Stored) -> Safe:
     cameras = ", ".join(str(camera.get("name", camera)) for camera in _cameras(stored)) or "those of its task"
     return notice(
         "No video of this episode is stored.",
-        tag("p", "Whoever has the records draws it from the recorded states, in the folder of the run:"),
-        tag("pre", code(Safe(f"assay episode {run} {record.sequence} --video rendered/"))),
+        tag("p", "Whoever has the records draws it from the recorded states:"),
+        tag("pre", code(Safe(f"assay episode {run} {record.sequence} --video runs/{run}/rendered/"))),
         tag("p", small(f"Cameras: {cameras} (--camera). ", Safe("RENDER=1"), " of make evaluate draws every attempt.")),
     )
 

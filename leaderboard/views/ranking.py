@@ -129,16 +129,17 @@ def intervals(standing: Standing, most: int = FIGURE_ROWS) -> Block:
     return figure(drawing, f"{caption}; {title}{more}", narrow=narrow)
 
 
-def lead(standing: Standing) -> list[Any]:
-    """One sentence: who leads and how sure that is."""
+def lead(standing: Standing, *, brief: bool = False) -> list[Any]:
+    """One sentence: who leads and how sure that is; ``brief`` among those of other settings."""
     if not standing.ranked:
         best_known = next(iter(standing.rows), None)
         if best_known is None or not best_known.entry.report["complete"]:
-            return ["No run of this setting has a rank yet."]
-        name = tag("strong", parts.agent_name(best_known.entry))
+            return ["no complete run yet."] if brief else ["No run of this setting has a rank yet."]
+        name = tag("strong", _name(best_known.entry))
         kind = best_known.entry.run.kind
         mark = f" ({kind})" if kind != EVALUATED else ""
-        return ["No run of this setting has a rank yet. ", name, f"{mark} has {_headline(best_known.entry)}."]
+        said = [name, f"{mark} has {_headline(best_known.entry)}"]
+        return [*said, ", no rank."] if brief else ["No run of this setting has a rank yet. ", *said, "."]
     first = [row.entry for row in standing.ranked if row.rank == 1]
     best = _headline(first[0])
     if len(first) > 1:

@@ -117,7 +117,7 @@ def letter(index: int) -> str:
 def _how_to_draw(run: str, record: AttemptRecord) -> Safe:
     return notice(
         "No picture of this episode is stored.",
-        tag("p", "Whoever has the records draws them from the recorded states, in the folder of the run:"),
+        tag("p", "Whoever has the records draws them from the recorded states:"),
         tag("pre", code(Safe(escape(_command(run, record))))),
     )
 
