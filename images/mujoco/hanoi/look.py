@@ -42,7 +42,8 @@ def ring_mesh(name: str, outer: float, inner: float, low: float, high: float) ->
     """A hexagonal ring as it is drawn: distances (m) of the outer and the inner walls from the axis, bottom and top.
     The boxes that collide share their upper faces, and faces that lie in each other are drawn with specks."""
     corners = np.radians(np.arange(30, 390, 60))
-    points, faces = [], []
+    points: list[np.ndarray] = []
+    faces: list[int] = []
     for i in range(6):
         a, b = (np.array([np.cos(c), np.sin(c), 0.0]) / np.cos(np.pi / 6) for c in (corners[i - 1], corners[i]))
         bottom, top = np.array([0.0, 0.0, low]), np.array([0.0, 0.0, high])
