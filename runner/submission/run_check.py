@@ -147,11 +147,8 @@ class DecisionCheck:
                 "the code of the cause table; leave the entry out",
             )
         elif found.outcome not in (None, ruling.outcome):
-            self._report.problem(
-                f"{path}.outcome",
-                f"{shown(found.outcome)}, and cause {found.ruled['cause']!r} is {ruling.outcome!r} under "
-                f"{self._protocol}; submit the run again",
-            )
+            text = f"{shown(found.outcome)}, and {shown(found.ruled)} is {ruling.outcome!r} under {self._protocol}"
+            self._report.problem(f"{path}.outcome", f"{text}; submit the run again")
 
     def _proposal(self, decision: Decision) -> None:
         payload, path = decision.payload, _path(decision)
