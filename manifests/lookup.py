@@ -5,7 +5,7 @@ An unknown name is a ManifestError that names the value, what is near it and how
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -36,7 +36,9 @@ def environment(manifests: Manifests, environment_id: str) -> EnvironmentEntry:
     by_index = {entry.index: entry for entry in manifests.environments.values() if entry.index}
     if environment_id in by_index:
         return by_index[environment_id]
-    near = _cases(manifests, environment_id) or nearest(environment_id, [*manifests.environments, *by_index])
+    near = _cases(manifests.environments, environment_id) or nearest(
+        environment_id, [*manifests.environments, *by_index]
+    )
     raise ManifestError(f"environment {environment_id!r} is unknown{near}; `assay tasks` lists all of them")
 
 
@@ -80,7 +82,8 @@ def _no_match(manifests: Manifests, subset: str, patterns: str, pattern: str) ->
             f"{count(len(elsewhere), 'environment')} of the catalog: choose another subset, for example "
             f"{_largest(manifests, elsewhere[0])}"
         )
-    near = _cases(manifests, pattern) or nearest(pattern, manifests.environments)
+    own = [entry.id for entry in manifests.catalogs[manifests.subsets[subset].board].environments]
+    near = _cases(own, pattern) or nearest(pattern, own)
     return f"tasks pattern {pattern!r} matches no environment{near}; `assay tasks` lists all of them"
 
 
@@ -92,9 +95,9 @@ def _largest(manifests: Manifests, environment_id: str) -> str:
     return next(name for name, row in manifests.subsets.items() if row.board == board and row.members == "all")
 
 
-def _cases(manifests: Manifests, name: str) -> str:
+def _cases(known: Iterable[str], name: str) -> str:
     """'; did you mean marble/dual-panda/A007' for the case alone, or an empty string."""
-    found = [known for known in manifests.environments if known.rpartition("/")[2].lower() == name.lower()]
+    found = [item for item in known if item.rpartition("/")[2].lower() == name.lower()]
     return f"; did you mean {' or '.join(found[:3])}" if found else ""
 
 

@@ -27,8 +27,10 @@ def read_list(path: Path, manifests: Manifests, board: str) -> SeedList:
     public = list_of(manifests, board)
     try:
         found = parse(f"seeds {path}", path.read_text(encoding="utf-8"), SeedList)
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"seeds {path}: cannot be read: {error}") from None
+    except OSError as error:
+        raise BadInput(f"seeds {path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise BadInput(f"seeds {path}: it is not UTF-8 text; give a JSON file as in docs/kidgym.md, 'Seeds'") from None
     except ManifestError as error:
         raise BadInput(str(error)) from None
     if len(found.seeds) != len(public.seeds):

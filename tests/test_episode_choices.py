@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kidgym_house import ProcessLauncher, baseline, evaluation, seed_of
 from PIL import Image
-from test_cli import assay, one_error
+from test_cli import assay
 from test_episode_words import record, stored
 
 from images.kidgym.draw import frame
@@ -23,9 +23,10 @@ from runner.episode.captions import Captions
 from runner.episode.choices import ChoiceFrames, Turn, by_choices, turns_of
 from runner.episode.film import Film
 from runner.episode.overlay import BAR, COLOURS
-from runner.episode.sheet import CARD, GAP, HEAD, write_sheet
+from runner.episode.sheet import CARD, GAP, HEAD, parse_moment, write_sheet
 from runner.episode.stage import Stage, View, stage_of
 from runner.episode.stored import Episode, open_episode
+from runner.errors import BadInput
 from runner.runtimes.children import ChildRuntime
 from runner.store.store import Store
 
@@ -105,9 +106,13 @@ def test_a_sheet_has_every_state_with_its_options_and_the_verdict(
 @pytest.mark.parametrize(
     ("at", "said"), [("1@view*2", "at 1: this board's pictures are shown whole; leave *2 out"), ("9", "ends at 2.00 s")]
 )
-def test_a_moment_that_cannot_be_shown_is_one_line(home: Path, at: str, said: str, tmp_path: Path) -> None:
-    arguments = ["episode", "test", "2", "--sheet", str(tmp_path / "s.png"), "--at", at, "--runtime", "process"]
-    assert said in one_error(assay(home, *arguments, check=2))
+def test_a_moment_that_cannot_be_shown_is_one_line(
+    stage: Stage, episode: Episode, at: str, said: str, tmp_path: Path
+) -> None:
+    with pytest.raises(BadInput, match=re.escape(said)) as caught:
+        write_sheet(tmp_path / "sheet.png", stage, episode, [parse_moment(at)], "view")
+    assert "\n" not in str(caught.value)
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_film_and_chosen_moments_are_written_by_the_command(home: Path, tmp_path: Path) -> None:

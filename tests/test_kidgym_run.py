@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kidgym_house import attempt, baseline, evaluation, killed_after
+from kidgym_house import attempt, baseline, evaluation, kill_environments, killed_after
 from model_server import ModelServer, Request, fault, say
 from test_kidgym_agent import agent_of, records
 
@@ -154,6 +154,29 @@ def test_a_fault_of_the_provider_before_an_action_is_excluded_and_its_episode_pl
     assert (ledger["attempts"], ledger["scored"], ledger["excluded"]) == (4, 3, 1)
 
 
+@pytest.mark.parametrize(
+    ("fatal", "acted", "left"), [(0, False, "excluded"), pytest.param(1, True, "candidate", marks=pytest.mark.slow)]
+)
+def test_an_environment_that_dies_is_an_incident_and_what_could_not_be_played_is_played_again(
+    fatal, acted, left, tmp_path
+) -> None:
+    calls = iter(range(100))
+
+    def script(request: Request) -> Any:
+        if next(calls) == fatal:
+            kill_environments()
+        return say("A")
+
+    with ModelServer(script) as server:
+        made = evaluation(tmp_path, agent_of(server), "MA-L1", 2)
+        run = made.run()
+    (bad,) = [record for record in records(tmp_path) if record.outcome == "invalid"]
+    assert (bad.cause, bad.incident, bad.acted) == ("container_fault", "candidate", acted)
+    assert bad.evidence["exit_code"] == 128 + 9
+    ledger = score_run(made.store, run, load())["ledger"]
+    assert (ledger["attempts"], ledger[left]) == (2 + (not acted), 1)
+
+
 def test_a_run_stops_at_a_refused_key_and_the_same_command_goes_on(tmp_path) -> None:
     calls, mended = iter(range(100)), threading.Event()
 
@@ -187,8 +210,12 @@ def test_going_on_in_another_setting_is_refused_by_field(tmp_path) -> None:
         (["--setting", "cot"], ("setting 'cot' is unknown", "board ep has none")),
         (["--board", "kidgym", "--setting", "few-shot"], ("'few-shot'", "zero-shot, cot, icl")),
         (["--board", "kidgym", "--agent", "code"], ("agent 'code'",)),
-        (["--board", "kidgym", "--seeds", "/nowhere/list.json"], ("seeds /nowhere/list.json: cannot be read",)),
-        (["--board", "kidgym", "--tasks", "A007"], ("tasks pattern 'A007' matches no environment",)),
+        (
+            ["--board", "kidgym", "--seeds", "/nowhere/list.json"],
+            ("seeds /nowhere/list.json: cannot be read: No such file",),
+        ),
+        (["--board", "kidgym", "--tasks", "A007"], ("tasks pattern 'A007' matches no environment; `assay tasks`",)),
+        (["--board", "kidgym", "--tasks", "cl-l1"], ("did you mean kidgym/grid/CL-L1;",)),
         (["--board", "kidgym", "--seed", "3"], ("base seed 3", "use 0")),
     ],
 )
