@@ -11,6 +11,8 @@ import numpy as np
 from images.mujoco.gl import MENDS, NoBackend, installed, open_context
 
 MAX_SIDE = 1024  # pixels: size of the off-screen buffer
+DRAWN = 2
+"""Group of the sites that are drawn: shapes that collide with nothing and leave the physics as it is, to the bit."""
 
 
 class Pictured:
@@ -51,6 +53,7 @@ class Painter:
         self._option, self._camera = mujoco.MjvOption(), mujoco.MjvCamera()
         self._option.geomgroup[3] = 0  # collision hulls of the arms
         self._option.sitegroup[:] = 0
+        self._option.sitegroup[DRAWN] = 1
         self._camera.type = mujoco.mjtCamera.mjCAMERA_FIXED
         frame = self.picture(model.camera(0).name, 64, 64)
         if not frame.any():

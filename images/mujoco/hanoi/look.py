@@ -31,33 +31,13 @@ VIEWS = {
     "wide": View((1.4, 0.8, 0.85), (0.28, 0.0, 0.27), 43.0, "robot and board from ahead on the left"),
 }
 WRIST = "wrist"
+STEP = 2e-5
+"""The sides of a ring as they are drawn differ by this in height (m): faces in one plane are drawn with specks."""
 
 
 def assets() -> str:
     """Textures and materials."""
     return surroundings.assets(BACKGROUND) + surroundings.materials(_MATERIALS)
-
-
-def ring_mesh(name: str, outer: float, inner: float, low: float, high: float) -> str:
-    """A hexagonal ring as it is drawn: distances (m) of the outer and the inner walls from the axis, bottom and top.
-    The boxes that collide share their upper faces, and faces that lie in each other are drawn with specks."""
-    corners = np.radians(np.arange(30, 390, 60))
-    points: list[np.ndarray] = []
-    faces: list[int] = []
-    for i in range(6):
-        a, b = (np.array([np.cos(c), np.sin(c), 0.0]) / np.cos(np.pi / 6) for c in (corners[i - 1], corners[i]))
-        bottom, top = np.array([0.0, 0.0, low]), np.array([0.0, 0.0, high])
-        for quad in (
-            (inner * a + top, outer * a + top, outer * b + top, inner * b + top),
-            (inner * b + bottom, outer * b + bottom, outer * a + bottom, inner * a + bottom),
-            (outer * a + bottom, outer * b + bottom, outer * b + top, outer * a + top),
-            (inner * b + bottom, inner * a + bottom, inner * a + top, inner * b + top),
-        ):
-            first = len(points)
-            points += quad
-            faces += [first, first + 1, first + 2, first, first + 2, first + 3]
-    vertices = " ".join(f"{value:.6g}" for value in np.concatenate(points))
-    return f'<mesh name="{name}" inertia="shell" vertex="{vertices}" face="{" ".join(map(str, faces))}"/>'
 
 
 def visual(lighting: float) -> str:

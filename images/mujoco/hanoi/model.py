@@ -11,7 +11,7 @@ from typing import Any
 
 import mujoco
 
-from images.mujoco import cameras, conditions, surroundings
+from images.mujoco import cameras, conditions, render, surroundings
 from images.mujoco.embodiment import Embodiment
 from images.mujoco.hanoi import geometry as g
 from images.mujoco.hanoi import look
@@ -101,19 +101,19 @@ def _ring(board: Board, realized: Realized, index: int, height: float) -> str:
     z = realized.azimuths[index]
     mass, name = realized.masses[index], ring(index)
     surface = f'friction="{realized.frictions[index]:.6g} .005 .0001" priority="1" material="{name}" {BITS}'
-    drawn = f'<geom type="mesh" mesh="{name}" material="{name}" contype="0" conaffinity="0" group="2" mass="0"/>'
     out = [
         f'<body name="{name}" pos="{x:.9g} {y:.9g} {height + SPAWN_GAP * (index + 1):.9g}" '
-        f'quat="{math.cos(z / 2):.12g} 0 0 {math.sin(z / 2):.12g}"><freejoint name="{name}"/>{drawn}'
+        f'quat="{math.cos(z / 2):.12g} 0 0 {math.sin(z / 2):.12g}"><freejoint name="{name}"/>'
     ]
     middle, half = (outer + inner) / 2, (g.RING_HEIGHT - g.FOOT_GAP) / 2
     for side in range(6):
         a = side * math.pi / 3
-        out.append(
-            f'<geom type="box" size="{(outer - inner) / 2:.9g} {outer * math.tan(math.pi / 6):.9g} {half:.9g}" '
-            f'pos="{middle * math.cos(a):.9g} {middle * math.sin(a):.9g} {g.FOOT_GAP / 2:.9g}" '
-            f'euler="0 0 {a:.12g}" mass="{0.15 * mass:.9g}" condim="4" group="3" {surface}/>'
+        place = (
+            f'type="box" pos="{middle * math.cos(a):.9g} {middle * math.sin(a):.9g} {g.FOOT_GAP / 2:.9g}" '
+            f'euler="0 0 {a:.12g}" size="{(outer - inner) / 2:.9g} {outer * math.tan(math.pi / 6):.9g}'
         )
+        out.append(f'<geom {place} {half:.9g}" mass="{0.15 * mass:.9g}" condim="4" group="3" {surface}/>')
+        out.append(f'<site {place} {half - side * look.STEP:.9g}" material="{name}" group="{render.DRAWN}"/>')
         if side % 2 == 0:
             reach = g.FOOT_SHARE * outer
             out.append(
@@ -122,12 +122,6 @@ def _ring(board: Board, realized: Realized, index: int, height: float) -> str:
             )
     out.append(_handle(board, index, surface, 0.1 * mass))
     return "".join(out) + "</body>"
-
-
-def _mesh(board: Board, index: int) -> str:
-    """What is drawn for the six boxes of a ring."""
-    low, high = g.FOOT_GAP - g.RING_HEIGHT / 2, g.RING_HEIGHT / 2
-    return look.ring_mesh(ring(index), g.RADII[index], g.PEG_RADIUS + board.clearances[index], low, high)
 
 
 def _handle(board: Board, index: int, surface: str, mass: float) -> str:
@@ -175,7 +169,6 @@ def mjcf(board: Board, realized: Realized, robot: Embodiment) -> str:
     """The whole model as MJCF."""
     made = robot.mjcf(cameras.mounted(look.WRIST, robot.wrist))
     rings = "".join(_ring(board, realized, i, height) for i, height in enumerate(heights(board, board.start)))
-    meshes = "".join(_mesh(board, i) for i in range(g.RINGS))
     return f"""<mujoco model="hanoi">
 <compiler angle="radian"/>
 <option timestep="{g.TIMESTEP:.12g}" integrator="implicitfast" cone="elliptic"
@@ -183,7 +176,7 @@ def mjcf(board: Board, realized: Realized, robot: Embodiment) -> str:
 <statistic center=".4 0 .2" extent="1.2"/>
 <visual>{look.visual(realized.lighting)}</visual>
 <default><geom solref=".005 1" solimp=".95 .99 .001"/>{made.defaults}</default>
-<asset>{look.assets()}{meshes}{made.assets}</asset>
+<asset>{look.assets()}{made.assets}</asset>
 <worldbody>{look.lights(realized.lighting)}{look.cameras()}
 <body name="floor"><geom type="plane" size="{surroundings.FLOOR}" material="floor" contype="32" conaffinity="0"/></body>
 {_furniture(board, realized)}{rings}{made.bodies}</worldbody>
