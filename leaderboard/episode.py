@@ -51,8 +51,10 @@ class Stored:
         """Simulated time (s) at the end of each action [n]."""
         count = 0 if self.actions is None else len(self.actions)
         rate = self.describe.get("control_hz")
-        known = isinstance(rate, int | float) and RATES[0] <= rate <= RATES[1]
-        step = 1 / rate if known else record.simulated_s / max(count, 1)
+        if isinstance(rate, int | float) and RATES[0] <= rate <= RATES[1]:
+            step = 1 / rate
+        else:
+            step = record.simulated_s / max(count, 1)
         return np.arange(1, count + 1, dtype=np.float64) * float(step)
 
     def picture(self, record: AttemptRecord, name: str) -> bytes | None:

@@ -24,10 +24,17 @@ logger = logging.getLogger("leaderboard")
 def main() -> None:
     st.set_page_config(page_title="Assay leaderboard", page_icon="🦾", layout="wide")
     st.html(STYLE)
+    view = st.query_params.get("view")
+    inside = "run" in st.query_params or "task" in st.query_params
+    view = view if view in parts.NAV else None
+    st.html(parts.navigation("run" if inside else view))
+    if view in ("submit", "protocol") and not inside:  # they say nothing of the store
+        choices.SHOWN[view](None)
+        return
     try:
         store = Store(read_only=True)
         try:
-            _page(store)
+            _page(store, view)
         finally:
             store.close()
     except AssayError as error:
@@ -36,14 +43,8 @@ def main() -> None:
         trouble.show(error)
 
 
-def _page(store: Store) -> None:
-    view, name, task = (st.query_params.get(key) for key in ("view", "run", "task"))
-    view = view if view in parts.NAV else None
-    inside = name is not None or task is not None
-    st.html(parts.navigation("run" if inside else view))
-    if view in ("submit", "protocol") and not inside:
-        choices.SHOWN[view](None)
-        return
+def _page(store: Store, view: str | None) -> None:
+    name, task = (st.query_params.get(key) for key in ("run", "task"))
     site = cached.site(store)
     if not site.found.runs:
         trouble.empty()

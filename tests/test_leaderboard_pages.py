@@ -158,23 +158,23 @@ def test_an_address_with_a_run_that_the_setting_has_not_is_told_so(store: Store,
 
 
 def test_baselines_are_counted_only_where_there_is_nothing_else(store: Store) -> None:
-    write_run(store, "reference", twice(SUCCESS), model="reference", subset="ep-launch")
-    write_run(store, "noop", twice(QUIT, QUIT), model="noop", subset="ep-launch")
+    write_run(store, "reference", twice(SUCCESS), model="reference")
+    write_run(store, "noop", twice(QUIT, QUIT), model="noop")
     page = words(visit())
-    assert "0 of 34 tasks are solved under no condition by any of 2 runs." in page
+    assert "0 of 3 tasks are solved under no condition by any of 2 runs." in page
     assert "Counted: 2 runs." in words(visit(view="tasks"))
-    write_run(store, "lab", twice(RULE, RULE), model="lab/lab", subset="ep-launch")
+    write_run(store, "lab", twice(RULE, RULE), model="lab/lab")
     page = words(visit())
-    assert "34 of 34 tasks are solved under no condition by the only run of a model." in page
+    assert "3 of 3 tasks are solved under no condition by the only run of a model." in page
     assert "Counted: 1 run of models; baselines are not counted." in words(visit(view="tasks"))
     (row,) = lines(visit(view="failures"), "Scored failures by the clause that broke first")
-    assert row.startswith("interlock.launch RULE Launch 272 of 272")
+    assert row.startswith("interlock.launch RULE Launch 24 of 24")
 
 
 def test_one_run_is_compared_with_the_first(store: Store) -> None:
-    write_run(store, "best", twice(SUCCESS), model="lab/best", subset="ep-launch")
-    write_run(store, "second", twice(RULE, SUCCESS), model="lab/second", subset="ep-launch")
-    write_run(store, "third", twice(RULE, RULE), model="lab/third", subset="ep-launch")
+    write_run(store, "best", twice(SUCCESS), model="lab/best")
+    write_run(store, "second", twice(RULE, SUCCESS), model="lab/second")
+    write_run(store, "third", twice(RULE, RULE), model="lab/third")
     assert "lab/third minus lab/best" in words(visit(view="compare", runs="third"))
     assert "lab/best minus lab/second" in words(visit(view="compare", runs="best"))
 

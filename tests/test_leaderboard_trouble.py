@@ -147,6 +147,16 @@ def test_a_damaged_store_says_so_without_naming_the_folder(store: Store, content
     assert str(store.home) not in page
 
 
+@pytest.mark.parametrize("view", ["submit", "protocol"])
+def test_how_to_take_part_and_the_rules_are_read_whatever_the_store_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, view: str
+) -> None:
+    monkeypatch.setenv("ASSAY_HOME", str(tmp_path / "none"))
+    page = words(visit(view=view))
+    assert "No runs yet" not in page
+    assert {"submit": "What a submission states", "protocol": "Known limitations"}[view] in page
+
+
 def test_a_wrong_address_of_the_store_says_so(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASSAY_STORE", "mysql://root:secret@host/db")
     page = words(visit(view="ranking"))

@@ -69,8 +69,8 @@ def _entry(record: AttemptRecord, stored: Stored, entry: Mapping[str, Any], room
 def _heading(kind: str, entry: Mapping[str, Any]) -> str:
     if kind == "request":
         messages = entry.get("messages")
-        known = isinstance(messages, int)
-        return f"request {entry.get('turn')}: {count(messages, 'message') if known else 'unknown messages'}"
+        said = count(messages, "message") if isinstance(messages, int) else "unknown messages"
+        return f"request {entry.get('turn')}: {said}"
     if kind == "reply":
         return f"reply {entry.get('turn')} of {entry.get('model')}: {entry.get('finish')}"
     return f"{kind}: {entry.get('cause')}" if kind == "fault" else kind
