@@ -118,12 +118,15 @@ class Library:
 
             install(connect_s=_timeouts().connect_s)
             litellm.utils.dispatch_success_logging = litellm.utils.update_response_metadata = _left_out
+            litellm.main.update_messages_with_model_file_ids = _unchanged
+            litellm.utils.json_data = None  # a tokenizer as objects, 15 MB; what reads it has its text
         except BaseException as error:
             self._error = error
             return
         finally:
             if collecting:
                 gc.enable()
+                gc.collect()
         litellm.suppress_debug_info = True
         litellm.turn_off_message_logging = True
         litellm.drop_params = False  # a parameter that a model does not take is an error and not left out in silence
@@ -243,6 +246,11 @@ def _give_up(asking: asyncio.Task[Any], exchange: Exchange) -> None:
 
 def _left_out(*_: object, **__: object) -> None:
     """In place of litellm's own pricing and logging of every answer, which nobody reads: a third of its time."""
+
+
+def _unchanged(messages: Any, **_: object) -> Any:
+    """In place of a look for files of litellm's proxy in every message, which imports that proxy's types: 16 MB."""
+    return messages
 
 
 def _timeouts() -> Timeouts:
