@@ -52,7 +52,8 @@ def _boards(manifests: Manifests) -> None:
     _same_keys("boards", "", manifests.boards, manifests.catalogs)
     for name, board in manifests.boards.items():
         _known("boards", f"{name}.subset", board.subset, manifests.subsets, "subset")
-        _known("boards", f"{name}.protocol", board.protocol, manifests.protocols, "protocol")
+        for protocol in board.protocols:
+            _known("boards", f"{name}.protocols", protocol, manifests.protocols, "protocol")
         if manifests.subsets[board.subset].board != name:
             _fail("boards", f"{name}.subset", f"{board.subset!r} is of board {manifests.subsets[board.subset].board}")
 

@@ -24,7 +24,8 @@ Split = Literal["Easy", "Hard"]
 
 
 class Board(Strict):
-    """One benchmark with its own metric. ``subset`` and ``protocol`` are what a run gets without a choice.
+    """One benchmark with its own metric. ``subset`` and the first of ``protocols`` are what a run gets without a
+    choice; a protocol that a board does not list makes no run of it.
 
     ``interface`` says what an agent does at each turn, and so which agents there are. ``settings`` are the ways of
     prompting, the first one is the default; ``temperatures`` those of model calls, the first one is the default and the
@@ -37,7 +38,7 @@ class Board(Strict):
     title: Name
     text: Name
     subset: Name
-    protocol: Name
+    protocols: Annotated[tuple[Name, ...], Field(min_length=1)]
     interface: Literal["control", "choice"]
     settings: tuple[Name, ...]
     temperatures: tuple[Annotated[float, Field(ge=0, le=2)], ...]

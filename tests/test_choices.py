@@ -17,6 +17,7 @@ PUT = [
     "put the item from backpack A into the basket with label 0",
     "pick up the item with label 4",
 ]
+SIXTEEN = [f"pick up item with label {n}" for n in range(16)]
 FRUIT = ["pick up orange", "pick up apple", "pick up banana", "I have already collected 3 bananas"]
 
 CHOSEN = [
@@ -112,6 +113,44 @@ CHOSEN = [
     ("pick up  item\nwith label 2", ITEMS, "D"),
     ("B) pick up item with label 0", ITEMS, "B"),
     ("B: 'pick up item with label 0'", ITEMS, "B"),
+    # words that begin as a cue does are none: 'options' is not 'option s'
+    ("Answer: B. The other options are blocked.", ITEMS, "B"),
+    ("Of the four options, B is best.", ITEMS, "B"),
+    ("B. It picks up the key.", ITEMS, "B"),
+    ("Option B picks up the key.", ITEMS, "B"),
+    ("**B**\nThe other options are blocked.", ITEMS, "B"),
+    ("B is chosen", ITEMS, "B"),
+    ("B is chosen", SIXTEEN, "B"),
+    ("All actions, choices and letters considered: C", ITEMS, "C"),
+    # what explains a commitment takes nothing back
+    ("Final answer: B. (Option D needs a key first.)", ITEMS, "B"),
+    ("**B**\n\nExplanation: option D needs a key first.", ITEMS, "B"),
+    ("Choose B because action A is blocked", ITEMS, "B"),
+    ("B\n\nOption A: blocked.\nOption B: free.\nOption C: blocked.", ITEMS, "B"),
+    ("A) pick up item with label 1\nB) pick up item with label 0\nThe answer is B", ITEMS, "B"),
+    ("B is the correct answer, although option C looked good", ITEMS, "B"),
+    ("The answer is option C", ITEMS, "C"),
+    ("Therefore B. Option A leads nowhere.", ITEMS, "B"),
+    # what is only supposed is no commitment
+    ("If I choose A, I lose. So B it is", ITEMS, "B"),
+    ("Choosing A would end the game. Answer: D", ITEMS, "D"),
+    ("If the answer is A, the door stays shut. I pick C", ITEMS, "C"),
+    ("I don't think it is A. Therefore B", ITEMS, "B"),
+    # the letter A before a word that no article stands before, as any other letter
+    ("I choose A to get the key.", ITEMS, "A"),
+    ("I choose B to get the key.", ITEMS, "B"),
+    ("I'll go with A for now", ITEMS, "A"),
+    ("The answer is A for this step.", ITEMS, "A"),
+    ("choose A not B", ITEMS, "A"),
+    ("choose B not A", ITEMS, "B"),
+    # the end of a thought whose beginning stands in the prompt
+    ("so the answer is A. Hmm no.</think>\n\nB", ITEMS, "B"),
+    ("A is blocked, the key is C.</think>\nB", ITEMS, "B"),
+    ("Slot B is empty. Answer: C", PUT, "C"),
+    # other languages and forms
+    ('{"action": "B", "reason": "A is blocked"}', ITEMS, "B"),
+    ("R\u00e9ponse : B", ITEMS, "B"),
+    ("\u7b54\u6848\u662fB", ITEMS, "B"),
     # one letter among words
     ("It must be C, I am sure", ITEMS, "C"),
     ("B, since the path is free", ITEMS, "B"),
@@ -134,6 +173,12 @@ AMBIGUOUS = [
     ("A, B, C or D", ITEMS),
     ("<answer>A or B</answer>", ITEMS),
     ("Step 1: A\nStep 2: B", ITEMS),
+    ("Step 1: pick A. Step 2: pick B.", ITEMS),
+    ("Option B is free, option A is blocked", ITEMS),
+    ("At first it looked like A. But it could be B", ITEMS),
+    ("A\nB\nC", ITEMS),
+    ("Choose A, then B.", ITEMS),
+    ("So A, B and C are free", ITEMS),
 ]
 NOTHING = [
     ("", ITEMS),
@@ -157,6 +202,10 @@ NOTHING = [
     ("AB", ITEMS),
     ("I take the item from backpack A and put it in basket 0", PUT),
     ("Put the item from backpack B into the basket", PUT),
+    ("The right piece is in slot B.", PUT),
+    ("The missing piece is B.", PUT),
+    ("I do not want to continue", ["continue"]),
+    ("Many options, letters and choices", SIXTEEN),
 ]
 
 
@@ -182,7 +231,7 @@ def test_a_reply_that_names_no_option_is_none(reply, actions):
         ("<answer >A </answer >", ITEMS, "A"),
         ("A", ITEMS, "A"),
         ("I choose action letter B) 'pick up item with label 0'.", ITEMS, "B"),
-        ("Based on all of the information, choose action C.", ITEMS, "C"),
+        ("Based on all of the information, I choose action C.", ITEMS, "C"),
         ("I'm sorry, but I can't provide the correct answer as the image does not contain a dog.", ITEMS, None),
         ("...?-=\\== ..n\\n The-1\\n\\n The-1", ITEMS, None),
         ("A good choice is C", ITEMS, "A"),  # what it misreads

@@ -84,6 +84,8 @@ def test_a_name_that_no_run_can_have_is_refused_before_anything_is_made(
         (["--model", "noop", "--rpm", "1.5"], ["rpm 1.5: give a whole number from 1"]),
         (["--model", "noop", "--tasks", "a007"], ["tasks pattern 'a007'", "did you mean marble/dual-panda/A007;"]),
         (["--model", "noop", "--protocol", "pass3"], ["protocol 'pass3'", "pass2"]),
+        (["--model", "noop", "--protocol", "pass1"], ["protocol 'pass1'", "board ep", "pass2, single"]),
+        (["--model", "random", "--board", "kidgym", "--protocol", "pass2"], ["'pass2'", "kidgym", "pass1, single"]),
         (["--model", "noop", "--profile", "gpu"], ["profile 'gpu'", "embedded"]),
         (["--model", "noop", "--seed", "-2"], ["seed -2", "from 0"]),
         (["--model", "noop", "--seed", "7"], ["seed 7", "use 0"]),

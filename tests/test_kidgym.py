@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import images.kidgym.gym
 from images.kidgym import atlas, baseline, contact, solve
-from images.kidgym.catalog import BUDGETS, CATEGORY, EMOJI, ITEMS, LEVELS, NAMES, budget
+from images.kidgym.catalog import BUDGETS, EMOJI, ITEMS, LEVELS, NAMES, budget
 from images.kidgym.draw import SIDES, frame
 from images.kidgym.episode import Episode
 from images.kidgym.generate import generate
@@ -228,11 +228,21 @@ def test_no_two_items_look_alike_and_each_quarter_of_an_animal_shows_something()
 
 
 def test_words_for_several_are_english():
-    assert [plural(name) for name in ("pizza", "cherries", "die", "strawberry", "peach", "toy")] == [
-        "pizzas", "cherries", "dice", "strawberries", "peaches", "toys",
-    ]  # fmt: skip
+    animals = (
+        "elephants turtles rabbits roosters cows horses pigs sheep penguins whales butterflies tigers ducks mice "
+        "camels snails"
+    )
+    fruits = (
+        "apples bananas bunches-of-grapes strawberries oranges pears peaches pineapples watermelons kiwis lemons "
+        "coconuts"
+    )
+    food = (
+        "loaves-of-bread pizzas hamburgers eggs cheeses doughnuts cookies cakes hot-dogs croissants ice-creams carrots"
+    )
+    toys = "balls teddy-bears kites dice drums cars trains balloons guitars rockets trumpets bicycles"
+    for category, words in zip(("animal", "fruit", "food", "toy"), (animals, fruits, food, toys), strict=True):
+        assert [plural(name) for name in ITEMS[category]] == [word.replace("-", " ") for word in words.split()]
     assert number_of("egg", 1) == "egg"
-    assert all(plural(name) for name in CATEGORY)
 
 
 # ---- Gymnasium ------------------------------------------------------------------------------------------------------

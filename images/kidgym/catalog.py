@@ -27,6 +27,13 @@ ITEMS = {
 }  # fmt: skip
 OTHERS = {"child": "\U0001f9d2", "diamond": "\U0001f48e"}
 EMOJI = {name: text for items in ITEMS.values() for name, text in items.items()} | OTHERS
+PLURALS = {  # of names that the rule for regular words would spoil
+    "sheep": "sheep",
+    "mouse": "mice",
+    "bunch of grapes": "bunches of grapes",
+    "bread": "loaves of bread",
+    "die": "dice",
+}
 CATEGORY = {name: category for category, items in ITEMS.items() for name in items}
 
 COLOURS = {

@@ -11,6 +11,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
+from images.kidgym.catalog import PLURALS
+
 State = Any  # hashable; its form is the task's own
 Move = Any  # likewise: what an action does
 Cell = tuple[int, int]  # column, row in the 5 x 5 play area, (0, 0) at the top left
@@ -151,12 +153,9 @@ def number_of(kind: str, count: int) -> str:
 
 
 def plural(kind: str) -> str:
-    if kind.endswith(("s", "sh", "ch", "x")):
-        return kind if kind in INVARIABLE else f"{kind}es"
-    if kind in IRREGULAR:
-        return IRREGULAR[kind]
-    return f"{kind[:-1]}ies" if kind.endswith("y") and kind[-2] not in "aeiou" else f"{kind}s"
-
-
-INVARIABLE = frozenset(("grapes", "fish", "cherries", "noodles"))
-IRREGULAR = {"die": "dice", "mouse": "mice", "ox": "oxen"}
+    """The word for several, of every item of the catalog."""
+    if kind in PLURALS:
+        return PLURALS[kind]
+    if kind.endswith("y") and kind[-2] not in "aeiou":
+        return f"{kind[:-1]}ies"
+    return f"{kind}es" if kind.endswith(("s", "sh", "ch", "x")) else f"{kind}s"

@@ -103,7 +103,7 @@ def _protocols(manifests: Manifests) -> Block:
     ]
     shown = [[tag("strong", title), code(name), *rest] for title, name, *rest in rows]
     head = ("Protocol", "Name", "Rule", "Opportunities", "Excluded")
-    usual = join((join((board.title, " ", code(board.protocol))) for board in manifests.boards.values()), ", ")
+    usual = join((join((board.title, " ", code(board.protocols[0]))) for board in manifests.boards.values()), ", ")
     said = tag("p", "Without another choice: ", usual, ". Scores of two protocols never mix.")
     html = join((tag("h2", "Protocols"), said, table("Protocols", head, shown, kind="cards")))
     return Block(html, data_of("protocols", ("title", "protocol", "rule", "opportunities", "excluded"), rows))

@@ -26,7 +26,12 @@ def complete(options: dict[str, Any], manifests: Manifests) -> None:
     rules = manifests.boards[board]
     options["board"] = board
     options["subset"] = options["subset"] or rules.subset
-    options["protocol"] = options["protocol"] or rules.protocol
+    protocol = options["protocol"] or rules.protocols[0]
+    if protocol not in rules.protocols:
+        own = ", ".join(rules.protocols)
+        near = nearest(protocol, rules.protocols)
+        raise BadInput(f"protocol {protocol!r} is none of board {board}{near}; choose one of: {own}")
+    options["protocol"] = protocol
 
 
 def with_seeds(options: dict[str, Any], manifests: Manifests) -> Manifests:

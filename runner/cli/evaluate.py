@@ -44,7 +44,7 @@ DOLLARS = real("US dollars above 0, a billion at most", math.ulp(0.0), 1e9)
 @click.option(
     "--seeds", type=click.Path(path_type=Path), help="File of a private seed list, on boards drawn from seeds."
 )
-@click.option("--protocol", help="pass2, single or pass1 [default: the board's].")
+@click.option("--protocol", help="pass2 or single; on kidgym pass1 or single [default: the board's first].")
 @click.option("--profile", default="embedded", show_default=True, help="embedded or native.")
 @click.option("--level", help="Access level L0 or L3 [default: L0; a baseline has its own].")
 @click.option("--grants", help="Comma-separated tool grants.")
