@@ -9,7 +9,7 @@ from typing import Any
 from leaderboard import films
 from leaderboard.blocks import Block, Page, page
 from leaderboard.films import Film
-from leaderboard.markup import Safe, code, join, link, moment, small, tag
+from leaderboard.markup import Safe, address, code, join, link, moment, small, tag
 from leaderboard.ranking import Standing, counted, is_baseline, pass_keys
 from leaderboard.site import Site
 from leaderboard.source import Entry, Setting
@@ -153,7 +153,9 @@ def _failures(standing: Standing) -> Safe:
     more = link("Failures and exclusions", view="failures", setting=standing.setting.id)
     said = tag("ul", *items) if items else tag("p", "No scored failure.")
     about = tag("p", f"Scored failures of {parts.agent_name(entry)}, by code", class_="quiet")
-    see = tag("p", link("Every attempt of this run", run=entry.run.name), ": verdict, clause, playback.")
+    see = Safe("")
+    if address(run=entry.run.name) is not None:  # a static export has no attempts
+        see = tag("p", link("Every attempt of this run", run=entry.run.name), ": verdict, clause, playback.")
     return _tile("Why it fails", more, about, said, see)
 
 

@@ -141,12 +141,13 @@ def _rates(entry: Entry) -> Block:
 
 def _rate_row(label: str, row: dict[str, Any], names: dict[str, str]) -> list[Any]:
     time, tokens = row["time_at_success_s"], row["tokens_at_success"]
-    states = ("successes", "failures", "candidate", "invalid", "missing")
-    counts = ", ".join(f"{row[state]} {state}" for state in states if row[state])
+    nouns = {"successes": "success", "failures": "failure"}
+    said = [count(row[state], noun) for state, noun in nouns.items() if row[state]]
+    said += [f"{row[state]} {state}" for state in ("candidate", "invalid", "missing") if row[state]]
     return [
         label,
         *(parts.rate(row["metrics"][key], name, parts.unit_of(key)) for key, name in names.items()),
-        join((f"{row['planned']} planned", tag("br"), small(counts))),
+        join((f"{row['planned']} planned", tag("br"), small(", ".join(said)))),
         join((seconds(time["mean"]) if time["successes"] else "–", tag("br"), small(_over(time)))),
         join((_mean_tokens(tokens), tag("br"), small(_over(tokens)))),
     ]
