@@ -38,7 +38,8 @@ class Limits(Strict):
     size of any file: `assay submit` stores what would pack better.
 
     A record may be above the allowance of tokens by what its last call used, ``last_call_tokens`` at most, and above
-    the wall clock by ``wall_slack_s``, which the end of an attempt takes on a slow machine."""
+    the wall clock by ``wall_slack_s``, which the end of an attempt takes on a slow machine. A decision may be recorded
+    ``clock_ahead_s`` after the present: whether its key is trusted depends on its time, which nobody may choose."""
 
     files: Count
     file_bytes: Count
@@ -49,6 +50,7 @@ class Limits(Strict):
     line_bytes: Count
     last_call_tokens: Count
     wall_slack_s: Count
+    clock_ahead_s: Count
 
 
 @cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from manifests.load import load
 from manifests.lookup import engine_name, members, why_not
 from manifests.submission import ENVELOPE_FILE, LEDGER_FILE
 from runner.store.decisions import PAYLOAD_TYPE, body, signed_bytes
+from runner.store.text import now, stamp
 
 # ---- records and entries: changed, chained, stated and signed again
 
@@ -296,6 +298,15 @@ def test_a_rejected_incident_becomes_a_failure_and_nothing_else_whoever_signs(
         rule(made, entry, outcome)
     text = problems(made.forged().write(tmp_path / "b.zip"))
     assert re.search(message, text), text
+
+
+def test_a_decision_of_the_future_is_refused_since_its_key_may_be_trusted_by_then(tmp_path: Path) -> None:
+    for ahead, refused in ((timedelta(hours=1), False), (timedelta(days=2), True)):
+        made = candidate()
+        decide(made, "confirmed", origin().key)
+        made.lines[-1]["time"] = stamp(now() + ahead)
+        text = problems(made.forged().write(tmp_path / "b.zip"))
+        assert bool(re.search(r"ledger.jsonl\[\d+\].time: \S+ is in the future", text)) == refused, text
 
 
 def test_a_confirmed_incident_is_ruled_to_be_nothing(tmp_path: Path) -> None:

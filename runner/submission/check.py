@@ -93,7 +93,7 @@ def _attempts(
     report: Report,
 ) -> list[tuple[str, int, str]]:
     """Check every record, in ledger order; returns (environment, condition, state) of the attempts."""
-    decisions = DecisionCheck(settings, manifests, report)
+    decisions = DecisionCheck(settings, manifests, limits, report)
     attempts = []
     for row in ledger.rows():
         attempts.append((row.environment_id, row.condition, row.state))

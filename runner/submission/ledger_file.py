@@ -80,15 +80,17 @@ class Ruled:
     """What an entry makes of an attempt. ``decision`` is None in a ``ruled`` entry, which alone has an ``outcome``."""
 
     path: str
+    time: datetime
     decision: str | None
     ruled: dict[str, Any] | None
     outcome: str | None
 
     @classmethod
-    def of(cls, kind: str, payload: dict[str, Any], path: str) -> Ruled:
-        if kind == "decision":
-            return cls(path, payload["decision"], payload["ruled"], None)
-        return cls(path, None, {name: payload[name] for name in ("cause", "code")}, payload["outcome"])
+    def of(cls, line: LedgerLine, path: str) -> Ruled:
+        payload, time = line.payload, datetime.fromisoformat(line.time)
+        if line.kind == "decision":
+            return cls(path, time, payload["decision"], payload["ruled"], None)
+        return cls(path, time, None, {name: payload[name] for name in ("cause", "code")}, payload["outcome"])
 
 
 class LedgerReader:
@@ -214,7 +216,7 @@ class LedgerReader:
         if line.kind == "opened":
             self._overlap(payload, path)
         elif line.kind in ("decision", "ruled"):
-            self.rulings.append(Ruled.of(line.kind, payload, f"{path}.payload"))
+            self.rulings.append(Ruled.of(line, path))
         elif line.kind == "closed":
             self._open = {slot: attempt for slot, attempt in self._open.items() if attempt != payload["attempt"]}
             self._closed[payload["attempt"]] = self._count

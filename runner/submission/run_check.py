@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from datetime import timedelta
 
 from manifests.errors import ManifestError
 from manifests.load import Manifests
-from manifests.submission import LEDGER_FILE, RunSettings
+from manifests.submission import LEDGER_FILE, Limits, RunSettings
 from runner.store.decisions import (
     PAYLOAD_TYPE,
     Decision,
@@ -19,6 +20,7 @@ from runner.store.decisions import (
 from runner.store.signature import holds
 from runner.store.status import stale
 from runner.store.tables import AttemptRow
+from runner.store.text import now, stamp
 from runner.submission.expected import Expected, baseline_digest, expected, image_known
 from runner.submission.findings import Report, shown
 from runner.submission.ledger_file import Ruled
@@ -106,11 +108,11 @@ def check_coverage(
 class DecisionCheck:
     """Decisions on incidents: what binds here, what is a proposal, what is forged."""
 
-    def __init__(self, settings: RunSettings, manifests: Manifests, report: Report) -> None:
+    def __init__(self, settings: RunSettings, manifests: Manifests, limits: Limits, report: Report) -> None:
         protocol = manifests.protocols.get(settings.protocol)
         self._protocol = settings.protocol
         self._exclusion = protocol.exclusion if protocol else None
-        self._manifests, self._report = manifests, report
+        self._manifests, self._limits, self._report = manifests, limits, report
         self._automatic: Counter[tuple[str, int]] = Counter()
 
     def check(self, row: AttemptRow) -> None:
@@ -134,7 +136,11 @@ class DecisionCheck:
     def check_ruled(self, found: Ruled) -> None:
         """What an entry makes of an attempt, whoever signed it: a rejected incident becomes a failure, a confirmed one
         nothing else."""
-        path = f"{found.path}.ruled" if found.decision is not None else found.path
+        if found.time > now() + timedelta(seconds=self._limits.clock_ahead_s):
+            self._report.problem(
+                f"{found.path}.time", f"{stamp(found.time)} is in the future; set the clock, decide again"
+            )
+        path = f"{found.path}.payload.ruled" if found.decision is not None else f"{found.path}.payload"
         if found.decision == "confirmed":
             if found.ruled is not None:
                 self._report.problem(path, f"{shown(found.ruled)} of a confirmed incident; leave it out")
