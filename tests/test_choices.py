@@ -136,6 +136,8 @@ CHOSEN = [
     ("Choosing A would end the game. Answer: D", ITEMS, "D"),
     ("If the answer is A, the door stays shut. I pick C", ITEMS, "C"),
     ("I don't think it is A. Therefore B", ITEMS, "B"),
+    ("A leads to label 1. Final answer: B", ITEMS, "B"),
+    ("A is at label 12. I choose B", ITEMS, "B"),
     # the letter A before a word that no article stands before, as any other letter
     ("I choose A to get the key.", ITEMS, "A"),
     ("I choose B to get the key.", ITEMS, "B"),
@@ -174,6 +176,7 @@ AMBIGUOUS = [
     ("<answer>A or B</answer>", ITEMS),
     ("Step 1: A\nStep 2: B", ITEMS),
     ("Step 1: pick A. Step 2: pick B.", ITEMS),
+    ("1. pick A\n2. pick B", ITEMS),
     ("Option B is free, option A is blocked", ITEMS),
     ("At first it looked like A. But it could be B", ITEMS),
     ("A\nB\nC", ITEMS),
@@ -255,6 +258,27 @@ def test_whatever_the_reply_an_index_is_one_of_the_options(reply, actions):
 @given(st.integers(0, 3), st.sampled_from(["{}", "The answer is {}.", "<answer>{}</answer>", "Option {}", "({})"]))
 def test_every_letter_is_read_in_every_form(index, form):
     assert strict(form.format(LETTERS[index]), ITEMS).index == index
+
+
+SCRAPS = (
+    "A B C D a I the key door is not or and answer option because wait no, choose item label 1. 12 wrong blocked so then "
+    "but it Answer: B) (C) neither nor instead of if could best option. Step 3: `A` **B** A, B; C? D! label pick up with"
+).split()
+COMMITMENTS = (
+    ". Final answer: {}",
+    ".\n\nAnswer: {}.",
+    ". The answer is {}",
+    ".\nTherefore, the answer is ({}).",
+    ". So my final choice is option {}.",
+    ". <answer>{}</answer>",
+    ". I choose {}.",
+)
+
+
+@given(st.lists(st.sampled_from(SCRAPS), max_size=14), st.integers(0, 3), st.sampled_from(COMMITMENTS))
+def test_whatever_was_said_before_a_commitment_at_the_end_is_the_answer(words, index, form):
+    reply = " ".join(words) + form.format(LETTERS[index])
+    assert strict(reply, ITEMS).index == index, reply
 
 
 def test_there_are_far_more_than_sixty_cases() -> None:

@@ -66,14 +66,15 @@ _PRAISED = re.compile(
     r"(?:best|right|correct|optimal|answer|choice|chosen)\b",
     re.IGNORECASE,
 )
-# What is said of a choice that was not made: 'If I choose A', 'one could pick A', a step of a plan.
+# What is said of a choice that was not made: 'If I choose A', 'one could pick A'.
 _SUPPOSED = re.compile(
     r"(?:\b(?:if|unless|whether|suppose|supposing|assuming|imagine|when|were)"
     r"(?:\s+(?:i|we|you|one|the|my)\b)?(?:\s+(?:were\s+to|would|should|will))?"
-    r"|\b(?:could|might|may|can)(?:\s+(?:also|either))?"
-    r"|(?:\bstep\s+)?\d+\s*[:.)-])\s*\Z",
+    r"|\b(?:could|might|may|can)(?:\s+(?:also|either))?)\s*\Z",
     re.IGNORECASE,
 )
+# A step of a plan: 'Step 2: pick B', a line '2. pick B'; but not 'It has label 2. I pick B'.
+_STEP = re.compile(r"(?:\bstep\s+\d+|^[^\w\n]*\d+)\s*[:.)-]\s*\Z", re.IGNORECASE | re.MULTILINE)
 _NAMED = re.compile(rf"\b(?:option|action|letter)\b(?:\s+letter\b)?{OPEN}((?-i:[A-Za-z])){END}", re.IGNORECASE)
 _LINE = re.compile(rf"^[^\w\n]*([A-Z]){END}[^\w\n]*$", re.MULTILINE)
 _LISTED = re.compile(rf"{BEGIN}([A-Z])\s?[):](?![A-Za-z0-9])|^[^\w\n]*([A-Z])\s?\.(?![A-Za-z0-9])", re.MULTILINE)
@@ -109,15 +110,20 @@ def _lettered(text: str) -> Iterator[tuple[int, int, int, Rule]]:
             letter = text[place]
             if _is_word(text, letter, place + 1):
                 continue
-            supposed = pattern in (_COMMITMENT, _PRAISED) and _SUPPOSED.search(
-                text, max(0, match.start() - NEAR), match.start()
-            )
+            supposed = pattern in (_COMMITMENT, _PRAISED) and _is_supposed(text, match)
             yield LETTERS.index(letter.upper()), place, match.start(), "letter" if supposed else "cue"
     for pattern, rule in ((_LINE, "line"), (_NAMED, "named"), (_LISTED, "listed"), (_LETTER, "letter")):
         for match in pattern.finditer(text):
             place = match.start(match.lastindex or 0)
             if rule not in ("named", "letter") or not _is_word(text, text[place], place + 1):
                 yield LETTERS.index(text[place].upper()), place, match.start() if rule == "named" else place, rule  # type: ignore[misc]
+
+
+def _is_supposed(text: str, match: re.Match[str]) -> bool:
+    """Whether what looks like a commitment is a supposition or a step of a plan."""
+    before = max(0, match.start() - NEAR), match.start()
+    planned = match.groupdict().get("verb") is not None and _STEP.search(text, *before) is not None
+    return planned or _SUPPOSED.search(text, *before) is not None
 
 
 def _is_label(text: str, start: int, labels: set[str]) -> bool:
