@@ -260,10 +260,47 @@ def test_every_letter_is_read_in_every_form(index, form):
     assert strict(form.format(LETTERS[index]), ITEMS).index == index
 
 
-SCRAPS = (
-    "A B C D a I the key door is not or and answer option because wait no, choose item label 1. 12 wrong blocked so then "
-    "but it Answer: B) (C) neither nor instead of if could best option. Step 3: `A` **B** A, B; C? D! label pick up with"
-).split()
+SCRAPS = [
+    *(
+        "A",
+        "B",
+        "C",
+        "D",
+        "a",
+        "I",
+        "B)",
+        "(C)",
+        "`A`",
+        "**B**",
+        "A,",
+        "B;",
+        "C?",
+        "D!",
+        "the",
+        "key",
+        "door",
+        "is",
+        "so",
+    ),
+    *(
+        "not",
+        "or",
+        "and",
+        "neither",
+        "nor",
+        "instead",
+        "of",
+        "no,",
+        "wait",
+        "but",
+        "if",
+        "could",
+        "then",
+        "because",
+        "it",
+    ),
+    *("answer", "Answer:", "option", "option.", "choose", "best", "Step", "3:", "1.", "12", "label", "item", "wrong"),
+]
 COMMITMENTS = (
     ". Final answer: {}",
     ".\n\nAnswer: {}.",
