@@ -157,24 +157,24 @@ def test_the_environment_of_litellm_changes_no_request_and_logs_nothing() -> Non
 
 def test_a_call_that_ends_while_it_is_prepared_sends_nothing_and_says_nothing() -> None:
     """As at the wall clock: litellm is in the middle of preparing the request when it is given up."""
-    program = (
-        "import gc, os, sys, time, threading; sys.path[:0] = ['tests'];"
-        "from model_server import ModelServer, say;"
-        "from runner.models.base import Allowance, CallCancelled, Sampling; from runner.models.open import open_model\n"
-        "with ModelServer([say('hello')]) as server:\n"
-        "    model = open_model('openai/scripted', Sampling(base_url=server.url))\n"
-        "    model.preflight()\n"
-        "    asked = model.client(Allowance())\n"
-        "    for number in range(24):\n"
-        "        try:\n"
-        "            asked.complete([{'role': 'user', 'content': 'hi'}], deadline=time.monotonic() + number / 5000,"
-        " cancel=threading.Event())\n"
-        "        except CallCancelled:\n"
-        "            print('cancelled')\n"
-        "    time.sleep(0.3)\n"
-        "    gc.collect()\n"
-    )
-    stdout, stderr = run_python(program)
+    with ModelServer([say("hello")]) as server:
+        program = (
+            "import gc, time, threading\n"
+            "from runner.models.base import Allowance, CallCancelled, Sampling\n"
+            "from runner.models.open import open_model\n"
+            f"model = open_model('openai/scripted', Sampling(base_url={server.url!r}))\n"
+            "model.preflight()\n"
+            "asked, never = model.client(Allowance()), threading.Event()\n"
+            "for number in range(24):\n"
+            "    try:\n"
+            "        deadline = time.monotonic() + number / 5000\n"
+            "        asked.complete([{'role': 'user', 'content': 'hi'}], deadline=deadline, cancel=never)\n"
+            "    except CallCancelled:\n"
+            "        print('cancelled')\n"
+            "time.sleep(0.3)\n"
+            "gc.collect()\n"
+        )
+        stdout, stderr = run_python(program)
     assert stderr == ""
     assert stdout.count("cancelled") > 5
 
