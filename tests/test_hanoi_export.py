@@ -59,7 +59,9 @@ def touching(environment: Hanoi, states: list[State]) -> list[set[tuple[str, str
     ]
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize(
+    "task", [pytest.param(task, marks=[pytest.mark.slow] if task.startswith("fr3") else []) for task in TASKS]
+)
 def test_an_exported_scene_runs_an_episode_as_the_original_does(task: str, tmp_path: Path) -> None:
     """Our own text to the bit. MuJoCo writes its numbers with six digits: the same contacts by name, the same verdict,
     and poses within a tenth of a millimetre."""
@@ -81,9 +83,8 @@ def test_an_exported_scene_runs_an_episode_as_the_original_does(task: str, tmp_p
     assert other.plant.cast() == original.plant.cast()
     near = [np.abs(a.centres - b.centres).max() for a, b in zip(told, heard, strict=True)]
     same = [a == b for a, b in zip(touching(original, told), touching(other, heard), strict=True)]
-    print(task, max(near), np.mean(same), outcome(original))
     assert max(near) < 1e-4
-    assert np.mean(same) > 0.95
+    assert np.mean(same) > 0.99
 
 
 def _read(path: Path) -> Any:
