@@ -53,14 +53,14 @@ def records(home: Path) -> list[AttemptRecord]:
     return [AttemptRecord.model_validate_json(row.record) for row in store.attempts(found) if row.record]
 
 
-def knows(code: str, level: int, how: str = "{letter}") -> Callable[[Request], Answer]:
+def knows(code: str, level: int, how: str = "{letter}", **given: Any) -> Callable[[Request], Answer]:
     """A model that names the right option of whatever step it is shown."""
     right = answers(code, level, seed_of(f"kidgym/grid/{code}-L{level}"))
 
     def answer(request: Request) -> Answer:
         shown = last_text(request.body["messages"])
         (letter,) = [letter for options, letter in right.items() if shown.endswith(options)]
-        return say(how.format(letter=letter))
+        return say(how.format(letter=letter), **given)
 
     return answer
 
@@ -100,6 +100,17 @@ def test_a_memory_task_is_sent_its_replies_too_and_another_task_none(tmp_path) -
         with ModelServer(knows(code, 1)) as server:
             run(tmp_path / code, agent_of(server), f"{code}-L1")
             assert [message["role"] for message in server.calls[1].body["messages"]] == roles
+
+
+def test_a_memory_task_keeps_what_it_showed_first_in_the_smallest_window(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(type(opened("http://localhost:9")), "context_tokens", 4096)
+    with ModelServer(knows("MMA", 3, usage=None)) as server:  # sizes are estimated
+        (record,) = run(tmp_path, agent_of(server), "MMA-L3")
+        sent = [pictures(call.body["messages"]) for call in server.calls]
+    assert record.outcome == "success"
+    assert len(sent[-1]) < len(sent)  # pictures have been left out
+    for shown in sent:
+        np.testing.assert_array_equal(shown[0], sent[0][0])
 
 
 def test_the_settings_differ_in_their_rules_and_in_the_agent_s_identity() -> None:

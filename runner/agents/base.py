@@ -61,7 +61,7 @@ class AgentInfo:
     grants: tuple[str, ...] = ()
     sandbox: str | None = "sandbox"  # image role; None: it runs no code and needs none
     pictures: bool = False
-    trusted: bool = False  # our own baseline: may run without isolation
+    trusted: bool = False  # runs this repository's code alone: may run without isolation
     model: str | None = None
     parameters: dict[str, Any] = field(default_factory=dict)
 

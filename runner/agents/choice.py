@@ -86,7 +86,9 @@ class _Attempt:
         number = self.talk.turn + 1
         self.context.note(f"step {number}: the model is asked")
         said = step_text(self.context.describe["task"], number, self.told["steps"], self.options.now)
-        self.talk.output({"role": "user", "content": [text(said), image(picture)]}, [picture])
+        # What a memory task shows first is asked for later: it stays, however small the model's window.
+        add = self.talk.show if self.told["memory"] and number == 1 else self.talk.output
+        add({"role": "user", "content": [text(said), image(picture)]}, [picture])
         reply, cut = self._ask()
         self.options.choose(self.steps.replied(self.options.now, reply, cut=cut))
 

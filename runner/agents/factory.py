@@ -29,6 +29,7 @@ from runner.store.text import digest
 # What an agent's digest covers beside its prompts and policy.
 SOURCES = (
     "choice",
+    "choice_mentions",
     "choice_record",
     "choice_text",
     "choices",
@@ -95,6 +96,7 @@ def choice_agent(request: AgentRequest, model: Model, rules: Policy | None = Non
         level=_level(request),
         sandbox=None,
         pictures=True,
+        trusted=True,  # it runs nothing that a model writes
         model=request.model,
         parameters={**request.parameters.given(), "setting": setting},
     )

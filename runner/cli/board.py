@@ -28,9 +28,8 @@ def complete(options: dict[str, Any], manifests: Manifests) -> None:
     options["subset"] = options["subset"] or rules.subset
     protocol = options["protocol"] or rules.protocols[0]
     if protocol not in rules.protocols:
-        own = ", ".join(rules.protocols)
-        near = nearest(protocol, rules.protocols)
-        raise BadInput(f"protocol {protocol!r} is none of board {board}{near}; choose one of: {own}")
+        near, known = nearest(protocol, rules.protocols), ", ".join(rules.protocols)
+        raise BadInput(f"protocol {protocol!r} is none of board {board}{near}; choose one of: {known}")
     options["protocol"] = protocol
 
 

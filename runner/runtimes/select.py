@@ -24,8 +24,8 @@ def select(
 ) -> Runtime:
     """The runtime ``name``, or the best that works here for ``auto``; ``facts.why`` is one line that says why.
 
-    Only a ``trusted`` agent (a baseline of this repository) runs as a plain process. ``home`` holds the run-lock
-    folder, ``jobs`` is the number of attempts in parallel, ``build`` whether missing images are built. Raises
+    Only a ``trusted`` agent (it runs no code but this repository's) runs as a plain process. ``home`` holds the
+    run-lock folder, ``jobs`` is the number of attempts in parallel, ``build`` whether missing images are built. Raises
     RuntimeUnavailable with what to install.
     """
     locks, trusted = home / LOCKS, agent.trusted
@@ -38,7 +38,7 @@ def select(
     if name == "process":
         if not trusted:
             raise RuntimeUnavailable(
-                "runtime 'process' runs without isolation and only for the baselines of this repository; "
+                "runtime 'process' runs without isolation, and so no agent that runs code of a model; "
                 "use docker or bubblewrap for this agent"
             )
         return _process(f"process ({_NOT_OFFICIAL}, no isolation): asked for", jobs, locks)
@@ -51,7 +51,9 @@ def select(
     except RuntimeUnavailable as error:
         no_bubblewrap = str(error)
     if trusted:
-        why = f"process ({_NOT_OFFICIAL}, no isolation; fine for a baseline): {no_docker}; {no_bubblewrap}"
+        why = (
+            f"process ({_NOT_OFFICIAL}, no isolation; fine where no code of a model runs): {no_docker}; {no_bubblewrap}"
+        )
         return _process(why, jobs, locks)
     raise RuntimeUnavailable(f"no runtime can isolate this agent: {no_docker}; or {no_bubblewrap}")
 
