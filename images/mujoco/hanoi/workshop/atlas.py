@@ -5,13 +5,18 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from images import mujoco
 from images.mujoco.hanoi import board
+from images.mujoco.hanoi import geometry as g
 from images.mujoco.hanoi.board import Board
 from images.mujoco.hanoi.environment import PREFIXES
+from images.mujoco.hanoi.model import heights, ring
 from images.mujoco.hanoi.workshop import measure
 from images.mujoco.hanoi.workshop.certify import FAMILY
 from images.mujoco.hanoi.workshop.episode import environment_id, start
@@ -20,6 +25,8 @@ from images.mujoco.workshop.certify import CONDITIONS
 
 ROOT = Path(__file__).parents[4]
 ROBOTS = tuple(PREFIXES.values())
+BAND = slice(222, 476)  # rows of a picture from the front that show the board
+BASELINES = ("straight", "random", "noop")
 EXTRA = {"panda": 0, "fr3-sharpa": 2, "floating-sharpa": 3}
 HEAD = """# Atlas of the Hanoi boards
 
@@ -31,20 +38,23 @@ are those of `hanoi.md`.
 The reference agent looks at every ring's pose: it recentres a ring on its peg before it lifts it, corrects where it
 hangs before it lowers it, and tries again beside where it sticks. The straight planner plans as well and moves the hand
 by the same paths, but does none of that: what it cannot see after the grasp it does not correct. Random goes slowly
-from one random pose to the next; doing nothing wins nowhere, as no board starts solved.
+from one random pose to the next, noop keeps the robot where it stands for 20 s and
+leaves.
 
-| level | moves | reference | straight planner | random |
-| --- | --- | --- | --- | --- |
+| level | moves | reference | straight planner | random | noop |
+| --- | --- | --- | --- | --- | --- |
 {levels}
+
+{ends}
 
 ## Boards
 
 EP: type and split in EP-100 (E Easy, H Hard). Load: workload score. s: simulated seconds of the reference agent in
-condition 0 to 3; `-` where it has no certificate. Straight, random: conditions that they win, of 0 and 1; the clauses
-are those that ended the straight planner.
+condition 0 to 3; `-` where it has no certificate. Straight, random, noop: conditions that they win, of 0 and 1; the
+clauses are those that ended the straight planner.
 
-| task | title | EP | level | load | s | pace | reference | straight | random |
-| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"""
+| task | title | EP | level | load | s | pace | reference | straight | random | noop |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"""
 
 
 def catalog() -> dict[str, dict[str, Any]]:
@@ -71,7 +81,7 @@ def main() -> int:
 def page() -> str:
     """The whole atlas."""
     played = {task: FAMILY.stored(task) for task in FAMILY.tasks()}
-    lines = [HEAD.format(counts=_counts(played), levels="\n".join(_levels(played)))]
+    lines = [HEAD.format(counts=_counts(played), levels="\n".join(_levels(played)), ends=_ends(played))]
     lines += [_row(task, episodes) for task, episodes in played.items() if episodes]
     failed = [
         f"| {task} | {episode['condition']} | {episode['outcome']} |"
@@ -107,9 +117,20 @@ def _levels(played: dict[str, list[dict[str, Any]]]) -> list[str]:
         tasks = [task for task in played if _board(task).level == level and played[task]]
         known = [data for task in tasks if (data := measure.stored(task)) is not None]
         wins = [episode["success"] for task in tasks for episode in played[task]]
-        shares = [_share([end == "success" for data in known for end in data[name]]) for name in ("straight", "random")]
-        lines.append(f"| {level} | {moves} | {_share(wins)} | {shares[0]} | {shares[1]} |")
+        shares = [_share([end == "success" for data in known for end in data[name]]) for name in BASELINES]
+        lines.append(f"| {' | '.join([str(level), str(moves), _share(wins), *shares])} |")
     return lines
+
+
+def _ends(played: dict[str, list[dict[str, Any]]]) -> str:
+    """How often the baselines end in which way, with each robot."""
+    lines = ["| robot | straight planner | random | noop |", "| --- | --- | --- | --- |"]
+    for robot in ROBOTS:
+        known = [data for task in played if task.startswith(f"{robot}/") and (data := measure.stored(task)) is not None]
+        counts = [Counter(end for data in known for end in data[name]) for name in BASELINES]
+        told = [", ".join(f"{end} {count}" for end, count in sorted(ends.items())) for ends in counts]
+        lines.append(f"| {robot} | {' | '.join(told)} |")
+    return "\n".join(lines)
 
 
 def _share(values: list[bool]) -> str:
@@ -126,25 +147,33 @@ def _row(task: str, episodes: list[dict[str, Any]]) -> str:
     good = {episode["condition"]: episode for episode in episodes if episode["success"]}
     seconds = " ".join(f"{good[i]['simulated_s']:.0f}" if i in good else "-" for i in CONDITIONS)
     data = measure.stored(task)
-    straight = random = "?"
+    won = ["?"] * len(BASELINES)
     if data is not None:
-        ends = sorted(set(data["straight"]) - {"success"})
-        straight = " ".join([str(data["straight"].count("success")), *ends])
-        random = str(data["random"].count("success"))
+        won = [str(data[name].count("success")) for name in BASELINES]
+        won[0] = " ".join([won[0], *sorted(set(data["straight"]) - {"success"})])
     kind = f"{entry.get('type') or ''} {(entry.get('split') or '')[:1]}".strip()
     cells = [
         task, found.title, kind, str(found.level), str(workload(found, robot)), seconds,
-        _pace(list(good.values())).split(" ")[0], f"{len(good)} of 4", straight, random,
+        _pace(list(good.values())).split(" ")[0], f"{len(good)} of 4", *won,
     ]  # fmt: skip
     return f"| {' | '.join(cells)} |"
 
 
 def tile(case: str) -> tuple[str, Any]:
-    """Caption and picture of a board in its first condition."""
-    environment = mujoco.create(start(f"panda/{case}", 0, pictures=True))
-    picture = environment.render("front", 512, 512)
+    """Caption and picture (512, 512, 3) of a board in its first condition: its start above, its goal below."""
+    environment: Any = mujoco.create(start(f"floating-sharpa/{case}", 0, pictures=True))
+    found, compiled = board.load(case), environment.plant.compiled
+    begins = environment.state()
+    ends = begins.copy()
+    for index, (letter, height) in enumerate(zip(found.goal, heights(found, found.goal), strict=True)):
+        first = int(compiled.model.joint(ring(index)).qposadr[0])
+        peg = found.pegs[g.PEGS.index(letter)]
+        ends[first : first + 3] = *compiled.realized.place(peg.at), height
+    above, below = (environment.redraw(state, "front", 512, 512, shadows=True)[BAND] for state in (begins, ends))
     environment.close()
-    return f"{case} {board.load(case).title}", picture
+    divider = np.full((4, 512, 3), 255, dtype=np.uint8)
+    plural = "move" if found.moves == 1 else "moves"
+    return f"{case} {found.title}, {found.moves} {plural}", np.concatenate([above, divider, below])
 
 
 if __name__ == "__main__":

@@ -6,18 +6,15 @@ certificates have changed since. Everything is deterministic.
 
 from __future__ import annotations
 
-import argparse
-import fnmatch
 import hashlib
 import json
 import sys
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
-from typing import Any
 
 from images.mujoco.hanoi import board
 from images.mujoco.hanoi.workshop import baselines
 from images.mujoco.hanoi.workshop.certify import FAMILY
+from images.mujoco.workshop.measured import Measurements
 
 FOLDER = Path(__file__).parent / "measured"
 
@@ -29,37 +26,12 @@ def source(task: str) -> str:
     return hashlib.sha256(text + json.dumps(finals).encode()).hexdigest()[:16]
 
 
-def stored(task: str) -> dict[str, Any] | None:
-    """The measurements on file, if there are any."""
-    path = FOLDER / f"{task}.json"
-    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else None
+def _told(found: dict[str, list[str]]) -> str:
+    return "; ".join(f"{name} {', '.join(found[name])}" for name in baselines.BASELINES)
 
 
-def _update(task: str) -> str:
-    data = {"source": source(task), **baselines.measure(task)}
-    path = FOLDER / f"{task}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
-    return f"{task}: straight {', '.join(data['straight'])}; random {', '.join(data['random'])}"
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="measure", description=__doc__.split("\n")[0])
-    parser.add_argument("--tasks", default="*", help="comma-separated tasks or globs: panda/H07,panda/H1*")
-    parser.add_argument("--jobs", type=int, default=1, help="tasks at a time")
-    options = parser.parse_args()
-    patterns = options.tasks.split(",")
-    chosen = [task for task in FAMILY.tasks() if any(fnmatch.fnmatch(task, pattern) for pattern in patterns)]
-    stale = [
-        task
-        for task in chosen
-        if FAMILY.stored(task) and ((data := stored(task)) is None or data["source"] != source(task))
-    ]
-    with ProcessPoolExecutor(max_workers=options.jobs) as pool:
-        for line in pool.map(_update, stale):
-            print(line, flush=True)
-    return 0
-
+MEASUREMENTS = Measurements(FOLDER, FAMILY.tasks, source, baselines.measure, _told)
+stored = MEASUREMENTS.stored
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(MEASUREMENTS.main(__doc__.split("\n")[0]))

@@ -6,26 +6,21 @@ certificates have changed since. Everything is deterministic.
 
 from __future__ import annotations
 
-import argparse
-import fnmatch
 import hashlib
 import json
 import sys
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from images.mujoco.launcher import geometry as g
 from images.mujoco.launcher import scene as scenes
 from images.mujoco.launcher.workshop import certify, checks
 from images.mujoco.launcher.workshop.episode import Episode, condition
 from images.mujoco.launcher.workshop.proxy import Aim, Proxy
+from images.mujoco.workshop import baselines
+from images.mujoco.workshop.measured import Measurements
 from images.reference import solve
 
 FOLDER = Path(__file__).parent / "measured"
-APPROACH_S = 4.0  # s: the random baseline takes this long from one random pose to the next
 
 
 def measure(case: str) -> dict[str, Any]:
@@ -34,7 +29,6 @@ def measure(case: str) -> dict[str, Any]:
     untouched, share = checks.stay(scene), checks.window(scene)
     naive = [checks.naive(scene, condition(case, index)) for index in certify.CONDITIONS]
     return {
-        "source": source(case),
         "drift_mm": round(1000 * untouched.drift, 4),
         "asleep_s": untouched.asleep_s,
         "reached_untouched": not untouched.good,
@@ -55,16 +49,8 @@ def source(case: str) -> str:
 
 
 def random_play(case: str, index: int) -> str:
-    """How the random baseline ends: slow ways between random poses, as ``MODEL=random`` goes them."""
-    client = Episode(case, index, level="L0")
-    controls = client.describe().controls
-    low, high = np.array([[control.low, control.high] for control in controls]).T
-    random, pose, terminal = np.random.default_rng(index), None, None
-    pose = np.array([*g.HOME["left"], g.GRIPPER_OPEN, *g.HOME["right"], g.GRIPPER_OPEN])
-    while terminal is None:
-        start, pose = pose, random.uniform(low, high)
-        way = np.linspace(start, pose, round(APPROACH_S / g.CONTROL_DT) + 1)[1:]
-        terminal = client.step(np.clip(way, low, high)).terminal
+    """How the random baseline ends."""
+    terminal = baselines.random_play(Episode(case, index, level="L0"), index)
     return "success" if terminal.success else str(terminal.code or terminal.cause)
 
 
@@ -108,38 +94,16 @@ def replayed(case: str) -> list[list[bool]]:
     return rows
 
 
-def stored(case: str) -> dict[str, Any] | None:
-    """The measurements on file, if there are any."""
-    path = FOLDER / f"{case}.json"
-    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else None
-
-
-def _bring_up_to_date(case: str) -> str:
-    old = stored(case)
-    if old is not None and old["source"] == source(case):
-        return f"{case}: up to date"
-    found = measure(case)
-    FOLDER.mkdir(exist_ok=True)
-    (FOLDER / f"{case}.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+def _told(found: dict[str, Any]) -> str:
     return (
-        f"{case}: {100 * found['window']:.1f} % of aims, D-level {found['d_level']}; naive {sum(found['naive'])} of 4; "
+        f"{100 * found['window']:.1f} % of aims, D-level {found['d_level']}; naive {sum(found['naive'])} of 4; "
         f"random {', '.join(found['random'])}; aims of another condition win {sum(map(sum, found['elsewhere']))}, "
         f"actions {sum(map(sum, found['replayed']))} times of 12"
     )
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="measure", description=__doc__.split("\n")[0])
-    parser.add_argument("--tasks", default="*", help="comma-separated cases or globs")
-    parser.add_argument("--jobs", type=int, default=1, help="scenes at a time")
-    options = parser.parse_args()
-    patterns = options.tasks.split(",")
-    cases = [case for case in scenes.cases() if any(fnmatch.fnmatch(case, pattern) for pattern in patterns)]
-    with ProcessPoolExecutor(max_workers=options.jobs) as pool:
-        for line in pool.map(_bring_up_to_date, cases):
-            print(line, flush=True)
-    return 0
-
+MEASUREMENTS = Measurements(FOLDER, scenes.cases, source, measure, _told)
+stored = MEASUREMENTS.stored
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(MEASUREMENTS.main(__doc__.split("\n")[0]))
