@@ -96,7 +96,7 @@ def test_the_text_of_an_end_has_the_joint_its_value_and_its_unit() -> None:
 
 @pytest.mark.slow
 def test_doing_nothing_runs_out_of_simulated_time() -> None:
-    assert noop(Episode("panda/H01", 0, level="L0")).cause == "simulated_time"
+    assert noop(Episode("panda/H01", 0, level="L0"), 601.0).cause == "simulated_time"
 
 
 def test_leaving_early_is_quitting() -> None:
