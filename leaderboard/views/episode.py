@@ -136,7 +136,8 @@ def _verdict(attempt: Attempt, record: AttemptRecord, replay: dict[str, Any] | N
         pairs += [("First violation", violation.text or "no text"), ("Clause", clause)]
         if violation.simulated_s is not None:
             pairs.append(("At", f"{violation.simulated_s:.2f} s of simulated time"))
-        pairs += [item for item in sorted(violation.data.items()) if item[0] != CLAUSE_TEXT]
+        above = {CLAUSE_TEXT, "simulated_s"}
+        pairs += [(name, _short(value)) for name, value in sorted(violation.data.items()) if name not in above]
     elif record.text:
         pairs.append(("Text", tag("pre", record.text)))
     pairs.append(("Replay", _replay(replay)))
@@ -220,6 +221,11 @@ def _named(value: Any) -> str:
         return inline(value)
     shown = public_value(value)
     return "; ".join(f"{name.replace('_', ' ')} {_listed(item)}" for name, item in shown.items())
+
+
+def _short(value: Any) -> Any:
+    """A measured number to six digits; the record, to download, has all of them."""
+    return f"{value:.6g}" if isinstance(value, float) else value
 
 
 def _listed(value: Any) -> str:
