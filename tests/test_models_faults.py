@@ -115,6 +115,7 @@ NO_ANSWERS = {
     "content is a number": Answer(completion([{"index": 0, "message": {"content": 5}}])),
     "content is an object": Answer(completion([{"index": 0, "message": {"content": {"text": "hi"}}}])),
     "calls are a flag": Answer(completion([{"index": 0, "message": {"content": "hi", "tool_calls": True}}])),
+    "a call is null": Answer(completion([{"index": 0, "message": {"content": None, "tool_calls": [None]}}])),
     "streamed choices are a number": Answer(event({"choices": 5}), headers=STREAM),
     "streamed calls are a flag": Answer(
         event({"choices": [{"index": 0, "delta": {"tool_calls": True}, "finish_reason": "stop"}]}), headers=STREAM

@@ -96,6 +96,9 @@ def read(result: Result, body: Any, redactor: Redactor) -> Answer:
         if not isinstance(message.get(name), (*kinds, NoneType)):
             text = f"the answer's {name} is {_kind(message[name])}, not {' or '.join(kind.__name__ for kind in kinds)}"
             return Answer("malformed_reply", text, **facts)
+    odd = [call for call in message.get("tool_calls") or () if not isinstance(call, dict)]
+    if odd:
+        return Answer("malformed_reply", f"the answer's tool_calls hold {_kind(odd[0])}, not an object", **facts)
     return _judged(choice, message, facts, redactor.json(_thinking(result.shown)))
 
 
