@@ -78,7 +78,7 @@ def figure(drawing: Drawing, caption: str, data: Data | None = None, narrow: Dra
     """A drawing with its caption. On a phone ``narrow`` takes its place, or it scrolls by itself."""
     if narrow is None:
         shown = tag(
-            "div", _image(drawing, "wide"), class_="scroll", tabindex=0, role="region", aria_label=f"Figure: {caption}"
+            "div", _image(drawing, "wide"), class_="scroll", tabindex=0, role="group", aria_label=f"Figure: {caption}"
         )
     else:
         shown = join((_image(drawing, "wide"), _image(narrow, "narrow")))

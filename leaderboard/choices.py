@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from leaderboard import audits, cached, episode_page, source, verify
 from leaderboard.blocks import Page, page
@@ -66,7 +67,7 @@ def show_suites(site: Site) -> None:
 
 
 def show_tasks(site: Site) -> None:
-    left, right = st.columns(2)
+    left, right = _halves(site)
     with left:
         standing = _setting(site)
     if standing is None:
@@ -186,6 +187,15 @@ def show_run(site: Site, name: str, attempt: str | None) -> None:
     draw(run.build(detail, about, wanted, attempts.Listed(shown, number, len(numbers))))
 
 
+def _halves(site: Site) -> tuple[DeltaGenerator, DeltaGenerator]:
+    """Where the choice of a setting and that of runs stand; the second has all of the width where there is one setting
+    only, and nothing to choose."""
+    if len(site.standings) < 2:
+        return st.container(), st.container()
+    left, right = st.columns(2)
+    return left, right
+
+
 def _setting(site: Site) -> Standing | None:
     """The setting of the page, by a widget where there are several."""
     standing = site.standing(st.query_params.get("setting"))
@@ -202,7 +212,7 @@ def _setting(site: Site) -> Standing | None:
 
 def _runs(site: Site, default: int, *, every: bool = False) -> tuple[Standing | None, list[Entry]]:
     """Setting and runs of the page. With ``every`` no choice means all runs that are counted together."""
-    left, right = st.columns(2)
+    left, right = _halves(site)
     with left:
         standing = _setting(site)
     if standing is None:

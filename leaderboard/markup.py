@@ -92,7 +92,7 @@ def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[Any]], *, k
     whole = tag(
         "table", tag("caption", caption), tag("thead", tag("tr", *cells)), tag("tbody", *body), class_=kind or None
     )
-    return tag("div", whole, class_="scroll", tabindex=0, role="region", aria_label=caption)
+    return tag("div", whole, class_="scroll", tabindex=0, role="group", aria_label=caption)
 
 
 def _row(head: Sequence[str], row: Sequence[Any]) -> Safe:

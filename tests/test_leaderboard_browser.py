@@ -291,7 +291,7 @@ def test_the_bar_of_pages_is_reached_by_the_tab_key(page: Page, address: str) ->
     assert {"Ranking", "Suites and types", "Tasks", "Failures"} <= set(reached)
 
 
-@pytest.mark.parametrize("name", ["overview", "ranking", "tasks", "episode"])
+@pytest.mark.parametrize("name", ["overview", "ranking", "tasks", "compare", "failures", "protocol", "run", "episode"])
 def test_a_served_page_has_no_serious_accessibility_issue(page: Page, address: str, name: str) -> None:
     visit(page, address + PAGES[name])
     assert serious(page) == []

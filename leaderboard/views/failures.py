@@ -51,8 +51,11 @@ def _codes(standing: Standing, entries: Sequence[Entry]) -> Block:
     found, texts = _by_suite(entries), load().codes
     total = sum(found.values(), Counter())
     codes = [name for name, _ in total.most_common()]
-    rows = [[suite, sum(counts.values()), *(counts[name] or "–" for name in codes)] for suite, counts in found.items()]
-    rows.append([tag("strong", "All suites"), sum(total.values()), *(total[name] for name in codes)])
+    rows = [
+        [suite, f"{sum(counts.values()):,}", *(f"{counts[name]:,}" if counts[name] else "–" for name in codes)]
+        for suite, counts in found.items()
+    ]
+    rows.append([tag("strong", "All suites"), f"{sum(total.values()):,}", *(f"{total[name]:,}" for name in codes)])
     meaning = [tag("li", code(name), " ", texts.get(name, "no table has this code")) for name in codes]
     html = join(
         (
@@ -88,7 +91,7 @@ def _figure(standing: Standing, entries: Sequence[Entry]) -> list[Block]:
         for suite, counts in rows
     )
     drawing = charts.stacked(f"failures-{standing.setting.id}", alt, names, rows)
-    return [figure(drawing, f"Scored failures by suite, split by code ({sum(total.values())} in all)")]
+    return [figure(drawing, f"Scored failures by suite, split by code ({sum(total.values()):,} in all)")]
 
 
 def _clauses(standing: Standing, entries: Sequence[Entry]) -> Block:
@@ -107,7 +110,7 @@ def _clauses(standing: Standing, entries: Sequence[Entry]) -> Block:
             if only is None
             else link(label, run=only, code=failure, clause=clause)
         )
-        rows.append([where, code(failure), suite, f"{number} of {total}"])
+        rows.append([where, code(failure), suite, f"{number:,} of {total:,}"])
     shown = table("Scored failures by the clause that broke first", ("Clause", "Code", "Suite", "Failures"), rows)
     if all(clause == "none" for _, _, clause in counts):
         shown = tag(
@@ -128,7 +131,7 @@ def _others(standing: Standing, entries: Sequence[Entry]) -> Block:
     every = sum(entry.report["ledger"]["attempts"] for entry in entries)
     causes = load().causes
     rows = [
-        [status, code(cause), causes[cause].text if cause in causes else "no text for it", f"{number} of {every}"]
+        [status, code(cause), causes[cause].text if cause in causes else "no text for it", f"{number:,} of {every:,}"]
         for (status, cause), number in counts.most_common()
     ]
     head = ("Status", "Cause", "Meaning", "Attempts")

@@ -124,6 +124,7 @@ def _tasks(standing: Standing) -> Safe:
     found = tally(runs)
     nobody, every = int((found.solvers == 0).sum()), len(found.tasks)
     hard = int((found.everywhere == 0).sum())
+    what = f"{'task' if every == 1 else 'tasks'} {'is' if nobody == 1 else 'are'}"
     words = "the only run" if found.runs == 1 else f"any of {found.runs} runs"
     models = "" if len(standing.rows) == len(runs) or all(map(is_baseline, runs)) else " of a model"
     more = link("Task by condition", view="tasks", setting=standing.setting.id)
@@ -133,7 +134,7 @@ def _tasks(standing: Standing) -> Safe:
         tag(
             "p",
             tag("strong", f"{nobody} of {every}", class_="figure"),
-            f" {'task is' if every == 1 else 'tasks are'} solved under no condition by {words}{models}.",
+            f" {what} solved under no condition by {words}{models}.",
         ),
         tag("p", tag("strong", f"{hard} of {every}", class_="figure"), " by none under every condition."),
     )

@@ -237,6 +237,6 @@ def mean_cell(found: dict[str, Any], shown: str) -> Safe:
     if not found["successes"]:
         return join(("–", " ", small("no success")))
     if found["mean"] is not None:
-        return join((shown, " ", small(f"mean of {found['successes']}")))
+        return join((shown, " ", small(f"over {found['successes']}")))
     every = found["unknown"] == found["successes"]
     return join(("unknown ", small(f"for {'all' if every else found['unknown']} of {found['successes']}")))

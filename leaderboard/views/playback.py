@@ -124,5 +124,5 @@ def events(stored: Stored, now: float | None) -> Safe:
     shown = [event for event in stored.events if now is None or event[0] <= now + 1e-9]
     items = [tag("li", tag("strong", f"{time:.2f} s "), words) for time, words in shown[-EVENTS:]]
     title = f"What the evaluator saw: {len(shown)} of {count(len(stored.events), 'event')}"
-    body = tag("ol", *items, class_="events") if items else tag("p", "Nothing yet.")
+    body = tag("ol", *items, class_="events", tabindex=0) if items else tag("p", "Nothing yet.")
     return tag("details", tag("summary", title), body, open="open")

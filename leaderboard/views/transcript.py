@@ -126,4 +126,6 @@ def _turn(kind: str, heading: str, *content: Safe, closed: bool = False) -> Safe
 
 
 def _pre(value: Any) -> Safe:
-    return Safe(f"<pre><code>{escape(public('' if value is None else str(value), LONGEST))}</code></pre>")
+    """A text in a box that scrolls by itself, and is reached by the keyboard for that."""
+    text = public("" if value is None else str(value), LONGEST)
+    return Safe(f'<pre tabindex="0"><code>{escape(text)}</code></pre>')

@@ -81,4 +81,4 @@ def _words(error: AssayError) -> tuple[str, *tuple[Safe, ...]]:
 
 def _page(title: str, *content: Safe) -> None:
     titled(title)
-    st.html(tag("main", tag("h1", title), tag("section", *content, class_="notice"), class_="trouble"))
+    st.html(tag("div", tag("h1", title), tag("section", *content, class_="notice"), class_="trouble"))
