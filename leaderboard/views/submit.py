@@ -81,7 +81,7 @@ def result(name: str, found: dict[str, Any]) -> Page:
     """What ``assay verify --json`` says of a bundle."""
     problems, notes = found.get("problems") or [], found.get("notes") or []
     run, submitter = found.get("run") or {}, found.get("submitter") or {}
-    said = "good: nothing refuses it" if found.get("good") else f"refused: {count(len(problems), 'problem')}"
+    said = "nothing refuses it" if found.get("good") else f"refused: {count(len(problems), 'problem')}"
     about = []
     if run:
         about.append(
