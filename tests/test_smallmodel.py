@@ -121,7 +121,7 @@ def test_calls_of_a_small_model_move_the_episode_and_end_in_a_valid_failure(
     tmp_path: Path, server: SmallModelServer
 ) -> None:
     model = opened(server.url, MODEL, temperature=0.0, max_output_tokens=64, extra=CALLING)
-    record, entries = play(tmp_path, model, "tools", manner=BLIND_TEXT, tokens=5_000)
+    record, entries = play(tmp_path, model, "tools", manner=BLIND_TEXT, tokens=5_000, wall_s=390.0)
     ends_in_a_valid_failure(record, "token_budget", "violation")
     its_tokens_are_those_that_the_server_counted(record, entries)
     assert record.actions >= record.usage.model_calls
