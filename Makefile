@@ -24,7 +24,7 @@ help: ## show this text
 	@echo '  BOARD=       ep                       (Embodied Playground) or kidgym (grid tasks that show pictures)'
 	@echo '  SUBSET=      ep-launch, kidgym        the 34 Launch tasks of EP-100; smoke: three scenes; full: all 410; kidgym-quick'
 	@echo '  SETTING=     zero-shot                or cot, icl: how a model is prompted on kidgym'
-	@echo '  TASKS=       all of the subset        comma-separated ids or globs; shows its own rates, never a headline'
+	@echo '  TASKS=       all of the subset        comma-separated ids, ends of ids or globs (A007,panda/H0*); shows its own rates, never a headline'
 	@echo '  PROTOCOL=    pass2, pass1 on kidgym   or single'
 	@echo '  PROFILE=     embedded                 or native: which simulator runs each family'
 	@echo '  LEVEL=       L0 for models            access level L0 or L3; a baseline has its own'

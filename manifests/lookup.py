@@ -42,6 +42,16 @@ def environment(manifests: Manifests, environment_id: str) -> EnvironmentEntry:
     raise ManifestError(f"environment {environment_id!r} is unknown{near}; `assay tasks` lists all of them")
 
 
+def meant(manifests: Manifests, name: str) -> EnvironmentEntry:
+    """``environment`` for what a person writes: also an end of an identifier that no other has (``A007``). Records
+    name environments in full."""
+    ends = [entry for entry in manifests.environments.values() if _ends(entry.id, name)]
+    if len(ends) > 1 and name not in manifests.environments:
+        several = ", ".join(entry.id for entry in ends)
+        raise ManifestError(f"environment {name!r} can be one of several: name one of {several}")
+    return ends[0] if len(ends) == 1 else environment(manifests, name)
+
+
 def members(manifests: Manifests, subset: str) -> tuple[EnvironmentEntry, ...]:
     """The environments of a subset, in index order."""
     chosen = named("subset", subset, manifests.subsets)
@@ -53,8 +63,9 @@ def members(manifests: Manifests, subset: str) -> tuple[EnvironmentEntry, ...]:
 def select(manifests: Manifests, subset: str, patterns: str | None = None) -> tuple[EnvironmentEntry, ...]:
     """The environments of a subset that match at least one of the comma-separated shell patterns, in index order.
 
-    A pattern is held against the identifier and the EP-100 index; ``*`` also matches ``/``. A pattern without a match
-    is an error, so that a slip never makes a run smaller in silence.
+    A pattern is held against the identifier, its end of as many parts (``A007``, ``panda/H0*``) and the EP-100 index;
+    ``*`` also matches ``/``. A pattern without a match is an error, so that a slip never makes a run smaller in
+    silence.
     """
     candidates = members(manifests, subset)
     if patterns is None:
@@ -69,7 +80,17 @@ def select(manifests: Manifests, subset: str, patterns: str | None = None) -> tu
 
 
 def _matches(entry: EnvironmentEntry, pattern: str) -> bool:
-    return fnmatchcase(entry.id, pattern) or (entry.index is not None and fnmatchcase(entry.index, pattern))
+    return (
+        fnmatchcase(entry.id, pattern)
+        or _ends(entry.id, pattern)
+        or (entry.index is not None and fnmatchcase(entry.index, pattern))
+    )
+
+
+def _ends(environment_id: str, pattern: str) -> bool:
+    """Whether the last parts of the identifier match, as many as the pattern has."""
+    parts = pattern.count("/") + 1
+    return fnmatchcase("/".join(environment_id.split("/")[-parts:]), pattern)
 
 
 def _no_match(manifests: Manifests, subset: str, patterns: str, pattern: str) -> str:

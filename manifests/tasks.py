@@ -11,7 +11,7 @@ from manifests.lookup import (
     condition_rule,
     conditions,
     engine_name,
-    environment,
+    meant,
     select,
     why_not,
 )
@@ -30,7 +30,7 @@ def rows(subset: str = "full", patterns: str | None = None, manifests: Manifests
 def show(environment_id: str, manifests: Manifests | None = None) -> dict[str, Any]:
     """Everything about one environment: its row, subsets, budget, rates, conditions, and how Table 4 was read."""
     manifests = manifests or load()
-    entry = environment(manifests, environment_id)
+    entry = meant(manifests, environment_id)
     family = manifests.budgets.families[entry.family]
     rule = condition_rule(manifests, entry.id)
     return _row(manifests, entry) | {

@@ -30,6 +30,27 @@ def test_overlapping_patterns_choose_a_task_once() -> None:
     assert [entry.id for entry in lookup.select(M, "smoke", f"*A007,{CASES[0]},*")] == CASES
 
 
+def test_a_pattern_may_name_the_last_parts_of_tasks() -> None:
+    assert [entry.id for entry in lookup.select(M, "full", "A02[56],A007")] == CASES
+    assert [entry.id for entry in lookup.select(M, "full", "panda/H0[12]")] == [
+        "hanoi_panda/panda/H01",
+        "hanoi_panda/panda/H02",
+    ]
+    assert len(lookup.select(M, "full", "H01")) == 3
+
+
+def test_a_person_names_an_environment_by_an_end_that_no_other_has() -> None:
+    assert lookup.meant(M, "A007").id == "marble/dual-panda/A007"
+    assert lookup.meant(M, "fr3-sharpa/H01").id == "hanoi_sharpa/fr3-sharpa/H01"
+    assert lookup.meant(M, "marble/dual-panda/A007") is lookup.meant(M, "A007")
+    with pytest.raises(
+        ManifestError, match="environment 'H01' can be one of several: name one of hanoi_panda/panda/H01"
+    ):
+        lookup.meant(M, "H01")
+    with pytest.raises(ManifestError, match="environment 'A007' is unknown"):
+        lookup.environment(M, "A007")  # as records name them
+
+
 def test_a_pattern_may_name_the_index() -> None:
     assert [entry.index for entry in lookup.select(M, "ep-20", "Cube-*")] == ["Cube-06", "Cube-09", "Cube-12"]
 

@@ -8,7 +8,6 @@ comes of it. The reference agents draw no random numbers, so that they are the c
 from __future__ import annotations
 
 import argparse
-import fnmatch
 import json
 import sys
 import time
@@ -20,6 +19,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from images.mujoco.workshop.chosen import is_meant, patterns_of
 from images.mujoco.workshop.episode import Episode
 from images.reference import solve
 
@@ -109,11 +109,13 @@ def main(chosen: Sequence[Family] | None = None) -> int:
     parser.add_argument("--verbose", action="store_true", help="what the reference agent reports")
     options = parser.parse_args()
     known = list(chosen or families())
-    found = [(number, task) for number, family in enumerate(known) for task in _matching(family, options.tasks)]
-    if not found:
-        names = ", ".join(task for family in known for task in family.tasks())
-        print(f"error: --tasks {options.tasks!r} matches nothing; there are: {names}")
-        return 2
+    there = [(number, task) for number, family in enumerate(known) for task in family.tasks()]
+    patterns = patterns_of(options.tasks)
+    for pattern in patterns or [options.tasks]:
+        if not any(is_meant(task, pattern) for _, task in there):
+            print(f"error: --tasks: {pattern!r} matches nothing; tasks are named as {there[0][1]} and {there[-1][1]}")
+            return 2
+    found = [(number, task) for number, task in there if any(is_meant(task, pattern) for pattern in patterns)]
     wanted = [int(part) for part in options.conditions.split(",")]
     work = [
         (known[number], task, index)
@@ -123,11 +125,6 @@ def main(chosen: Sequence[Family] | None = None) -> int:
     with ProcessPoolExecutor(max_workers=options.jobs) as pool:
         played = pool.map(partial(_play, verbose=options.verbose), work)
         return _record(work, played) if options.record else _compare(work, played)
-
-
-def _matching(family: Family, patterns: str) -> list[str]:
-    wanted = [part.strip().removeprefix("marble/dual-panda/") for part in patterns.split(",")]
-    return [task for task in family.tasks() if any(fnmatch.fnmatch(task, pattern) for pattern in wanted)]
 
 
 def _certified(family: Family, task: str) -> list[int]:

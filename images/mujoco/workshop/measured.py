@@ -4,13 +4,14 @@ changed."""
 from __future__ import annotations
 
 import argparse
-import fnmatch
 import json
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from images.mujoco.workshop.chosen import is_meant, patterns_of
 
 
 @dataclass(frozen=True)
@@ -46,8 +47,8 @@ class Measurements:
         parser.add_argument("--tasks", default="*", help="comma-separated tasks or globs: A007,panda/H1*")
         parser.add_argument("--jobs", type=int, default=1, help="tasks at a time")
         options = parser.parse_args()
-        patterns = options.tasks.split(",")
-        chosen = [task for task in self.tasks() if any(fnmatch.fnmatch(task, pattern) for pattern in patterns)]
+        patterns = patterns_of(options.tasks)  # of all families: some have none of them
+        chosen = [task for task in self.tasks() if any(is_meant(task, pattern) for pattern in patterns)]
         with ProcessPoolExecutor(max_workers=options.jobs) as pool:
             for line in pool.map(self.update, chosen):
                 print(line, flush=True)
