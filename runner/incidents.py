@@ -18,7 +18,7 @@ from manifests.load import Manifests
 from manifests.policy import POLICY_REVIEWER
 from manifests.records import AttemptRecord
 from runner.errors import BadInput
-from runner.keys import Key
+from runner.keys import Key, key_path, load_key
 from runner.store.decisions import (
     PAYLOAD_TYPE,
     IncidentState,
@@ -56,6 +56,17 @@ def reviewer(name: str | None, key: Key | None, manifests: Manifests) -> Reviewe
     if chosen == POLICY_REVIEWER:
         raise BadInput(f"reviewer {chosen!r} is the name of automatic decisions; give your own")
     return Reviewer(chosen, key, trusted is not None)
+
+
+def has_trusted_key() -> bool:
+    """Whether the key of this user has its name on the trust list, so that a decision needs no ``--reviewer``."""
+    from manifests.load import load
+
+    try:
+        key = load_key(key_path())
+    except BadInput:  # what is wrong with it is said to whoever decides
+        return False
+    return key is not None and load().trust.name_of(key.public, now()) is not None
 
 
 def automatic(store: Store, run: Run, record: AttemptRecord, manifests: Manifests) -> dict[str, Any] | None:

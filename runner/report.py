@@ -12,9 +12,10 @@ from rich.text import Text
 
 from manifests.load import load
 from runner import replies
+from runner.incidents import has_trusted_key
 from runner.report_rows import COUNTS, INTERVALS, RARE, attempts, exact, metrics, sections, successes, tasks_solved
 from runner.store.status import EVALUATED, IMPORTED
-from runner.terminal import printable
+from runner.terminal import printable, program
 from runner.words import count, fitting
 
 LEGEND = "✓ success (✓2: at the second attempt)  ✗ failure  ? open candidate  ! invalid  · missing, or due again"
@@ -243,14 +244,16 @@ def _candidates(console: Console, result: dict[str, Any]) -> None:
     confirmed = f"its condition is invalid: protocol {result['protocol']} replaces no attempt"
     if result["run"]["replaces_incidents"]:
         confirmed = "it takes no opportunity: run the same command again for another attempt"
-    one = f"{run} {found[0]['sequence']}"
+    incidents, one = f"{program()} incidents", f"{run} {found[0]['sequence']}"
+    given = "--reason TEXT" if has_trusted_key() else "--reviewer NAME --reason TEXT"
     for line in (
         effect,
-        f"evidence:       assay incidents list {run}",
-        f"it was a fault: assay incidents confirm {one} --reason TEXT    ({confirmed})",
-        f"it was none:    assay incidents reject {one} --ruled agent_exception --reason TEXT    (it is that failure)",
+        f"evidence:       {incidents} list {run}",
+        f"it was a fault: {incidents} confirm {one} {given}    ({confirmed})",
+        f"it was none:    {incidents} reject {one} --ruled agent_exception {given}    (it is that failure)",
         "only a key in manifests/trust.json decides; without one a decision is a proposal (docs/incidents.md). On a "
-        "machine of your own put yours there (`assay keys show` prints the line), or start another run with RUN=...",
+        f"machine of your own put yours there (`{program()} keys show` prints the line), or start another run with "
+        "RUN=...",
     ):
         console.print(f"  {escape(line)}", highlight=False, soft_wrap=True)
 

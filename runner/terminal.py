@@ -10,9 +10,11 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import sys
 import unicodedata
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import click
@@ -73,3 +75,11 @@ def _visible(letter: str) -> str:
 
 def _json_escape(letter: str) -> str:
     return letter if letter.isprintable() else json.dumps(letter)[1:-1]
+
+
+def program() -> str:
+    """What to type for this program: ``assay`` where a shell finds it, else its path, as ``.venv/bin/assay``."""
+    called, found = Path(sys.argv[0]), shutil.which("assay")
+    if called.name != "assay" or (found is not None and Path(found).resolve() == called.resolve()):
+        return "assay"
+    return os.path.relpath(called)

@@ -48,8 +48,9 @@ def test_an_evaluation_that_waits_for_a_decision_ends_with_a_status_of_its_own_a
     said = capsys.readouterr().out
     assert "marble/dual-panda/A007 c0 (ledger 2): interrupted: " in said
     assert "1 condition waits: the score is partial until each is decided" in said
-    assert f"assay incidents confirm test 2 --reason TEXT    ({confirmed})" in said
-    assert "assay incidents reject test 2 --ruled agent_exception --reason TEXT    (it is that failure)" in said
+    given = "--reviewer NAME --reason TEXT"  # no trusted key says who decides
+    assert f"assay incidents confirm test 2 {given}    ({confirmed})" in said
+    assert f"assay incidents reject test 2 --ruled agent_exception {given}    (it is that failure)" in said
     assert "start another run with RUN=..." in said
     assert _finish(made, run, "json", None) == UNDECIDED  # the same for a script that reads JSON
     made.store.close()
@@ -61,17 +62,24 @@ def test_the_commands_that_are_said_decide_and_the_same_evaluation_then_goes_on(
     home = tmp_path / "home"
     made = killed(home, "pass2")
     run = made.run()
-    _finish(made, run, "table", None)
-    said = capsys.readouterr().out
-    manifests = trusting(new_key(tmp_path / "key.pem"))
     monkeypatch.setenv("ASSAY_HOME", str(home))
     monkeypatch.setenv("ASSAY_KEY", str(tmp_path / "key.pem"))
-    monkeypatch.setattr("manifests.load.load", lambda: manifests)
-    commands = re.findall(r"assay (incidents \w+ .+?)(?:    \(|$)", said, re.MULTILINE)
+
+    def said() -> list[str]:
+        _finish(made, run, "table", None)
+        return re.findall(r"assay (incidents \w+ .+?)(?:    \(|$)", capsys.readouterr().out, re.MULTILINE)
+
+    def type_in(command: str) -> str:
+        assert assay(shlex.split(command.replace("TEXT", "'the power failed'").replace("NAME", "Ann"))) == 0
+        return capsys.readouterr().out
+
+    commands = said()
     assert [command.split()[1] for command in commands] == ["list", "confirm", "reject"]
-    for command, answer in ((commands[0], "invalid by interrupted"), (commands[1], "attempt 2: confirmed")):
-        assert assay(shlex.split(command.replace("TEXT", "'the power failed'"))) == 0
-        assert answer in capsys.readouterr().out
+    assert "invalid by interrupted" in type_in(commands[0])
+    assert "attempt 2: recorded as a proposal" in type_in(commands[1])  # nobody's key is trusted
+    manifests = trusting(new_key(tmp_path / "key.pem"))
+    monkeypatch.setattr("manifests.load.load", lambda: manifests)
+    assert "attempt 2: confirmed" in type_in(said()[1])
     made.manifests = manifests
     run = made.run()
     assert [row.cause for row in made.store.attempts(run)] == ["interrupted", "quit", "quit"]

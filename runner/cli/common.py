@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from runner.errors import BadInput
@@ -37,14 +36,6 @@ def find_run(store: Store, name: str) -> Run:
         near = nearest(name, [run.name for run in store.runs()])
         raise BadInput(f"run {name!r} is not in {store.database.label}{near}; `assay runs` lists all of them")
     return run
-
-
-def program() -> str:
-    """What to type for this program: ``assay`` where a shell finds it, else its path, as ``.venv/bin/assay``."""
-    called, found = Path(sys.argv[0]), shutil.which("assay")
-    if called.name != "assay" or (found is not None and Path(found).resolve() == called.resolve()):
-        return "assay"
-    return os.path.relpath(called)
 
 
 PIPE_WIDTH = 240  # columns where no terminal says how wide it is: no name is cut

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from runner.errors import BadInput
-from runner.terminal import echo, echo_json
+from runner.terminal import echo, echo_json, program
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,8 +80,6 @@ def show(result: dict[str, Any], form: str, again: str | None = None, by: Sequen
 
 def _again(what: list[str], subset: str | None, protocol: str | None, by: Sequence[str]) -> str:
     """The command that prints the same result."""
-    from runner.cli.common import program
-
     given = (("--subset", subset), ("--protocol", protocol), ("--by", ",".join(by)))
     return shlex.join([program(), "score", *what, *(part for name, value in given if value for part in (name, value))])
 
