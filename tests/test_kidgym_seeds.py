@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from kidgym_house import baseline, evaluation
+from test_cli import assay, one_error
 from test_kidgym_agent import records
 
 from images.kidgym.catalog import BUDGETS, LEVELS
@@ -122,3 +123,24 @@ def test_a_damaged_list_is_one_line_that_names_the_file(content, tmp_path) -> No
 def test_a_board_whose_conditions_are_stored_takes_no_list(tmp_path) -> None:
     with pytest.raises(BadInput, match="the conditions of board ep are stored, not drawn from seeds; leave SEEDS out"):
         read_list(private(tmp_path), load(), "ep")
+
+
+def test_a_list_that_its_run_refuses_is_not_kept(tmp_path) -> None:
+    home = tmp_path / "home"
+    choices = [
+        "evaluate",
+        "--model",
+        "noop",
+        "--board",
+        "kidgym",
+        "--subset",
+        "kidgym-quick",
+        "--tasks",
+        "kidgym/grid/PL-L1",
+    ]
+    choices += ["--runtime", "process", "--run", "r", "--seeds"]
+    assay(home, *choices, str(private(tmp_path)), check=0)
+    (kept,) = (home / "seeds").iterdir()
+    other = private(tmp_path, first=8_000_000)
+    assert "versions.seeds was" in one_error(assay(home, *choices, str(other), check=2))
+    assert list((home / "seeds").iterdir()) == [kept]

@@ -22,7 +22,6 @@ def prepare(model: str, options: dict[str, Any]) -> tuple[Evaluation, Progress]:
     from runner.runtimes.select import clean, select
 
     agent, store = wanted.agent, open_store(write=True)
-    keep_seeds(options, wanted.manifests, store.home)
     progress = Progress(console(error=True), models=agent.info.kind == "model")
     store.database.say = progress.say
 
@@ -35,6 +34,7 @@ def prepare(model: str, options: dict[str, Any]) -> tuple[Evaluation, Progress]:
             progress.say(answered)
         runtime = select(wanted.choices.runtime, agent.info, store.home, progress.say, jobs=options["jobs"])
         progress.say(f"runtime {runtime.facts.why}")
+        keep_seeds(options, wanted.manifests, store.home)  # not before: the list of a refused start is not kept
         return runtime
 
     evaluation = Evaluation(
