@@ -161,7 +161,7 @@ def _disk(subject: Subject) -> Iterator[Check]:
 
 
 def _store(subject: Subject) -> Iterator[Check]:
-    from runner.store.database import StoreMissing
+    from runner.store.database import StoreMissing, StoreOlder
     from runner.store.filesystem import DOUBTFUL, NETWORK, filesystem_magic
     from runner.store.store import Store
 
@@ -174,6 +174,9 @@ def _store(subject: Subject) -> Iterator[Check]:
             yield Check("store", "warn", f"none yet, and {subject.home} is on {kind}", mend)
         else:
             yield Check("store", "ok", f"none yet; the first run makes it in {subject.home}")
+        return
+    except StoreOlder as error:
+        yield failed("store", "warn", error)
         return
     lengths = store.lengths()
     store.close()

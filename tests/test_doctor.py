@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import os
+import sqlite3
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -120,6 +121,12 @@ def test_a_store_is_read_and_a_broken_one_fails(tmp_path: Path) -> None:
     store.create_run("r", {"board": "ep"})
     store.close()
     assert "1 run, 1 ledger entry" in next(_store(subject(tmp_path))).text
+    with sqlite3.connect(tmp_path / "assay.sqlite") as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '0001'")
+    connection.close()
+    older = next(_store(subject(tmp_path)))  # no failure: the next command that may write mends it
+    assert older.state == "warn"
+    assert "`assay runs`" in older.mend
     (tmp_path / "assay.sqlite").write_bytes(b"no database at all" * 100)
     for extra in tmp_path.glob("assay.sqlite-*"):
         extra.unlink()

@@ -54,6 +54,10 @@ class StoreVersion(StoreError):
     """The store has another schema than this program can read."""
 
 
+class StoreOlder(StoreVersion):
+    """One that a command which may write brings up to date."""
+
+
 class Database:
     """An engine with two kinds of transactions. Safe to share between threads.
 
@@ -185,9 +189,9 @@ class Database:
         if version is None:
             raise StoreMissing(f"store {self.label}: is empty: record a run first")
         if version != SCHEMA_VERSION:
-            raise StoreVersion(
-                f"store {self.label}: schema version {version} is older than this program reads ({SCHEMA_VERSION}): "
-                "run `assay evaluate` on it once"
+            raise StoreOlder(
+                f"store {self.label}: schema version {version} is older than this program reads ({SCHEMA_VERSION}); "
+                "any command that may write brings it up to date, `assay runs` too"
             )
 
     def _version(self, connection: Connection) -> str | None:
