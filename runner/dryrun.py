@@ -243,7 +243,7 @@ def print_estimate(console: Console, found: dict[str, Any]) -> None:
     console.print(f"dry run: {escape(found['model'])} {state} run {escape(found['run'])}", highlight=False)
     console.print(
         f"{environments['here']} of {count(environments['planned'], 'environment')} can run here, "
-        f"{conditions['due']} of {count(conditions['here'], 'condition')} still to run",
+        f"{conditions['due']:,} of {count(conditions['here'], 'condition')} still to run",
         highlight=False,
     )
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
@@ -267,7 +267,7 @@ def print_estimate(console: Console, found: dict[str, Any]) -> None:
 def _cells(part: dict[str, Any]) -> list[str]:
     low, high = part["attempts"]
     return [
-        str(low) if low == high else f"{low} to {high}",
+        f"{low:,}" if low == high else f"{low:,} to {high:,}",
         _range(part["wall_s"], clock),
         _range(part["tokens"], lambda value: f"{value:,.0f}"),
         _range(part["cost_usd"], lambda value: f"${value:,.2f}"),

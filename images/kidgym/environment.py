@@ -123,7 +123,7 @@ class KidGym:
         if episode.end == "wrong":
             text = f"{self._log[-1]['text']!r} was wrong and cannot be undone"
             return Judgement("violation", "WRONG", "K-02", text)
-        return Judgement("action_budget", clause="G-02", text=f"{_steps(episode.budget)} are used up")
+        return Judgement("action_budget", clause="G-02", text=f"{_steps(episode.budget)} used up")
 
     def finish(self) -> Judgement:
         return self.judge() or Judgement("quit", text=f"ended after {_steps(self._episode.steps)}")
