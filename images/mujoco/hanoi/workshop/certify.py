@@ -26,7 +26,8 @@ def _details(environment: Hanoi) -> dict[str, Any]:
 
 
 def _did(details: dict[str, Any]) -> str:
-    return f"{len(details['moves']) // 2} moves"
+    number = len(details["moves"]) // 2
+    return f"{number} move{'s' * (number != 1)}"
 
 
 FAMILY = Family(

@@ -23,7 +23,8 @@ def _details(launcher: Launcher) -> dict[str, Any]:
 
 
 def _did(details: dict[str, Any]) -> str:
-    return f"{len(details['shots'])} shots"
+    number = len(details["shots"])
+    return f"{number} shot{'s' * (number != 1)}"
 
 
 FAMILY = Family(
