@@ -46,7 +46,12 @@ help: ## show this text
 
 setup: $(STAMP) ## virtual environment with the locked, hash-checked packages
 
-$(STAMP): requirements.lock pyproject.toml
+# `pip install .` replaces the editable install by a copy of the Python files alone, which this notices and mends.
+COPY := $(wildcard $(VENV)/lib/python3*/site-packages/runner/__init__.py)
+.PHONY: anew
+anew:
+
+$(STAMP): requirements.lock pyproject.toml $(if $(COPY),anew)
 	@python=$$(for p in $(PYTHON) python3.11 python3.12 python3.13 python3; do \
 	    "$$p" -c 'import sys, venv; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null && { echo "$$p"; break; }; done); \
 	if [ -z "$$python" ]; then \

@@ -38,7 +38,10 @@ def packages(subject: Subject) -> Iterator[Check]:
     """What every command needs."""
     lock = subject.root / "requirements.lock"
     if not lock.is_file():
-        yield Check("packages", "warn", f"{lock} is not there, so that versions cannot be compared")
+        text = (
+            f"assay is a copy in {subject.root}, which lacks scenes and pictures, and not installed from its checkout"
+        )
+        yield Check("packages", "fail", text, f"{SETUP} in the checkout")
         return
     wrong = list(differences(lock.read_text(encoding="utf-8")))
     if wrong:

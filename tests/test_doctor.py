@@ -17,7 +17,7 @@ from test_cli import ASSAY, one_error
 from runner.doctor import _disk, _python, _store, examine, failed
 from runner.doctor_checks import Check, Subject
 from runner.doctor_draw import draws
-from runner.doctor_packages import EXTRAS, Extra, differences, extras
+from runner.doctor_packages import EXTRAS, Extra, differences, extras, packages
 from runner.errors import BadInput
 from runner.images.contents import ROOT
 from runner.runtimes.base import RuntimeUnavailable
@@ -75,6 +75,11 @@ no-such-on-windows==1 ; sys_platform == 'win32'
     assert found[0].startswith("click ")
     assert found[0].endswith("instead of ==0.1")
     assert found[1:] == ["no-such-package is missing"]
+
+
+def test_a_copy_of_the_python_files_alone_fails_and_says_what_mends_it(tmp_path: Path) -> None:
+    (found,) = packages(Subject(tmp_path, tmp_path))
+    assert (found.state, found.mend) == ("fail", "make setup in the checkout")
 
 
 def test_an_extra_is_as_its_lock_says_or_otherwise_or_says_how_to_install_it(
