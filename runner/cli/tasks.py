@@ -9,6 +9,7 @@ import click
 from runner.terminal import echo, echo_json
 from runner.words import count, fitting
 
+UNTITLED = "–"
 READABLE = 40  # columns of a title that the others make room for
 
 
@@ -48,7 +49,7 @@ def _show(found: list[dict[str, Any]]) -> None:
             "index": row["index"] or "–",
             "split": row["split"] or "–",
             "here": _here(row),
-            "title": row["title"] or row["objective"] or "–",
+            "title": row["title"] or row["objective"] or UNTITLED,
         }
         for row in found
     ]
@@ -62,6 +63,10 @@ def _show(found: list[dict[str, Any]]) -> None:
     for row in cells:
         table.add_row(*(row[name] for name in shown))
     out.print(table)
+    if any(row["title"] == UNTITLED for row in cells):
+        out.print(
+            f"[dim]{UNTITLED}: the specification gives no title; the atlases in docs/ draw it[/dim]", soft_wrap=True
+        )
     here = sum(any(engine["implemented"] for engine in row["engines"].values()) for row in found)
     said = f"{count(len(found), 'environment')}, {here} of them run here; `assay tasks show ID` explains one"
     out.print(said, highlight=False, soft_wrap=True)
