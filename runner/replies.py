@@ -8,6 +8,7 @@ from typing import Any
 
 from manifests.records import AttemptRecord
 from runner.agents.choice_record import REPLIES
+from runner.words import count
 
 KINDS = ("chosen", "ambiguous", "none", "published_differs")
 
@@ -26,8 +27,10 @@ def tally(records: Iterable[AttemptRecord]) -> dict[str, int] | None:
 
 
 def line(found: dict[str, Any]) -> str:
-    """``replies: 120 named an option, 3 were ambiguous, 7 named none; the published decoder reads 5 otherwise``."""
+    """``130 replies: 120 named an option, 3 several (ambiguous), 7 none``, and of how many the published decoder reads
+    otherwise."""
+    every = sum(found[kind] for kind in ("chosen", "ambiguous", "none"))
     return (
-        f"replies: {found['chosen']:,} named an option, {found['ambiguous']:,} were ambiguous, {found['none']:,} named "
-        f"none; the published decoder reads {found['published_differs']:,} otherwise"
+        f"{count(every, 'reply')}: {found['chosen']:,} named an option, {found['ambiguous']:,} several (ambiguous), "
+        f"{found['none']:,} none; the published decoder reads {found['published_differs']:,} of the {every:,} otherwise"
     )

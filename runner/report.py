@@ -15,6 +15,7 @@ from runner import replies
 from runner.incidents import has_trusted_key
 from runner.report_rows import COUNTS, INTERVALS, RARE, attempts, exact, metrics, sections, successes, tasks_solved
 from runner.store.status import EVALUATED, IMPORTED
+from runner.submission.received import signed_by
 from runner.terminal import printable, program
 from runner.words import count, fitting
 
@@ -50,7 +51,11 @@ def _title(result: dict[str, Any]) -> str:
         return f"a ledger file on {result['selection']}, protocol {result['protocol']}"
     what = f"{run['subset']}, {run['setting']}" if run["setting"] else run["subset"]
     title = f"{run['model']} on {what}, protocol {run['protocol']}, profile {run['profile']}, {run['level']}"
-    return f"{title}, grants {','.join(run['grants'])}" if run["grants"] else title
+    if run["grants"]:
+        title += f", grants {','.join(run['grants'])}"
+    if seeds := run["private_seeds"]:
+        title += f", private seed list {printable(seeds['title'] or 'not kept here')} ({seeds['sha256'][:12]})"
+    return title
 
 
 def _marks(console: Console, run: dict[str, Any]) -> None:
@@ -198,12 +203,13 @@ def _breakdown(
 
 
 def _failures(console: Console, result: dict[str, Any]) -> None:
+    failed = f"{result['ledger']['failures']} of {count(result['ledger']['scored'], 'scored attempt')} failed"
     if not result.get("clauses"):
         if codes := result["total"]["codes"]:
             said = ", ".join(f"{code} {number}" for code, number in codes.items())
-            console.print(f"\nfailed attempts by code: {said}", highlight=False)
+            console.print(f"\n{failed} by code: {said}", highlight=False)
         return
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), title="Failures", title_justify="left")
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), title=f"Failures: {failed}", title_justify="left")
     table.add_column("attempts", justify="right")
     table.add_column("code", style="red")
     table.add_column("clause", no_wrap=True)
@@ -262,7 +268,10 @@ def _where(console: Console, run: dict[str, Any], *, begun: bool) -> None:
     if run["kind"] == EVALUATED:
         unofficial = f"not official (runtime {run['runtime']})" if begun else "no attempt is recorded yet"
         official = "official" if run["official"] else unofficial
-        console.print(f"\n{official}; records in {run['records']}", highlight=False, soft_wrap=True)
+        if run["submitter"]:
+            who = printable(signed_by(run["submitter"]["name"], run["submitter"]["key"]))
+            official = f"submitted by {who}, whose records say: {official}"
+        console.print(f"\n{escape(official)}; records in {run['records']}", highlight=False, soft_wrap=True)
     else:
         console.print(f"\nnot official ({run['kind']}); there are no records, only what the file said", highlight=False)
 

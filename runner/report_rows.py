@@ -98,14 +98,14 @@ def successes(result: dict[str, Any]) -> str:
 
 
 def tasks_solved(result: dict[str, Any]) -> str:
-    """``tasks solved within 1 and 2 attempts, of 100: 31 and 40 in at least one condition, 4 and 9 in all``; while some
-    task can still change it, a number is its bounds."""
+    """``tasks solved within 1 and 2 attempts, of 100: 31 and 40 in at least one condition, 4 and 9 in every
+    condition``; while some task can still change it, a number is its bounds."""
     total = result["total"]
     one, every = ([_counted(solved[name]) for solved in total["tasks_solved"].values()] for name in SOLVED)
     within = "" if len(one) == 1 else f" within {' and '.join(total['tasks_solved'])} attempts"
     return (
         f"tasks solved{within}, of {total['tasks']}: {' and '.join(one)} in at least one condition, "
-        f"{' and '.join(every)} in all"
+        f"{' and '.join(every)} in every condition"
     )
 
 

@@ -13,9 +13,11 @@ from runner.errors import BadInput
 from runner.plan import missing_here
 from runner.record import CLAUSE_TEXT
 from runner.replies import tally
+from runner.seeds import private_list
 from runner.store.scored import scored_attempt
 from runner.store.status import EVALUATED, not_rankable, stale
 from runner.store.store import Run, Store
+from runner.submission.received import received
 from runner.words import count
 from scoring.ledger import Attempt
 from scoring.plan import selection_of
@@ -49,7 +51,7 @@ def score_run(
     marks = _marks(manifests, run, records)
     reasons = not_rankable(settings, run.withdrawn, marks["stale"]) + report["not_rankable"]
     return {
-        "run": _run(store, run, records, subset) | marks | {"replaces_incidents": rules.excludes},
+        "run": _run(store, run, manifests, records, subset) | marks | {"replaces_incidents": rules.excludes},
         **report,
         "rankable": not reasons,
         "not_rankable": reasons,
@@ -87,8 +89,10 @@ def _marks(manifests: Manifests, run: Run, records: list[AttemptRecord]) -> dict
     }
 
 
-def _run(store: Store, run: Run, records: list[AttemptRecord], subset: str | None) -> dict[str, Any]:
-    settings = run.settings
+def _run(
+    store: Store, run: Run, manifests: Manifests, records: list[AttemptRecord], subset: str | None
+) -> dict[str, Any]:
+    settings, source = run.settings, received(store).get(run.id)
     return {
         "name": run.name,
         "id": run.id,
@@ -103,7 +107,9 @@ def _run(store: Store, run: Run, records: list[AttemptRecord], subset: str | Non
         "level": settings["level"],
         "grants": settings["grants"],
         "seed": settings["seed"],
+        "private_seeds": private_list(settings["versions"], manifests, store.home),
         "runtime": settings["runtime"],
+        "submitter": {"name": source.name, "key": source.key} if source is not None else None,
         "official": bool(records) and all(record.official for record in records),
         "records": str(store.folder(run)),
     }

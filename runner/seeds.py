@@ -7,6 +7,7 @@ goes on with the run, replays an attempt or draws one; it goes into no submissio
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -61,6 +62,26 @@ def keep(home: Path, seeds: SeedList) -> None:
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(seeds.model_dump_json(indent=2) + "\n")
     os.replace(part, place)
+
+
+def private_digest(versions: Mapping[str, str], manifests: Manifests) -> str | None:
+    """SHA-256 of the private list of a run with these versions; None for a run of the public list, or of none."""
+    digest = versions.get(VERSION)
+    return None if digest in {public.digest for public in manifests.seed_lists.values()} else digest
+
+
+def private_list(versions: Mapping[str, str], manifests: Manifests, home: Path) -> dict[str, str | None] | None:
+    """``sha256`` of the private list of a run with these versions, and its ``title`` where it is kept under ``home``;
+    None for a run of the public list, or of none."""
+    digest = private_digest(versions, manifests)
+    if digest is None:
+        return None
+    place = home / FOLDER / f"{digest}.json"
+    try:
+        kept = parse(str(place), place.read_text(encoding="utf-8"), SeedList)
+    except (OSError, UnicodeDecodeError, ManifestError):
+        return {"sha256": digest, "title": None}
+    return {"sha256": digest, "title": kept.title if kept.digest == digest else None}
 
 
 def conditions_of(record: AttemptRecord, manifests: Manifests, home: Path) -> tuple[Condition, ...]:

@@ -17,9 +17,12 @@ from images.kidgym.generate import generate
 from manifests.errors import ManifestError
 from manifests.load import load
 from manifests.lookup import conditions
+from manifests.submission import RunSettings
 from runner.audit.recorded import slot
 from runner.errors import BadInput
 from runner.seeds import conditions_of, keep, read_list, with_list
+from runner.submission.findings import Report
+from runner.submission.run_check import check_settings
 
 CELLS = [(code, level) for code in BUDGETS for level in LEVELS]
 PUBLIC = load().seed_lists["kidgym"].seeds
@@ -58,7 +61,11 @@ def test_a_private_list_is_recorded_by_its_hash_and_no_seed_is_in_any_record(tmp
         evaluation(home, baseline("random"), "PL-L1", 2).run()
     with pytest.raises(Exception, match=rf"attempt {second.sequence}: its episode is of a private seed list"):
         conditions_of(second, load(), home)
+    score = " ".join(assay(home, "score", "test", check=0).stdout.split())
+    assert f"private seed list not kept here ({seeds.digest[:12]})" in score
     keep(home, seeds)
+    score = " ".join(assay(home, "score", "test", check=0).stdout.split())
+    assert f"private seed list KidGym private ({seeds.digest[:12]})" in score
     assert [row.parameters["seed"] for row in conditions_of(second, load(), home)[:2]] == [7_000_000, 7_000_001]
     kept = home / "seeds" / f"{seeds.digest}.json"
     assert kept.stat().st_mode & 0o077 == 0
@@ -144,3 +151,14 @@ def test_a_list_that_its_run_refuses_is_not_kept(tmp_path) -> None:
     other = private(tmp_path, first=8_000_000)
     assert "versions.seeds was" in one_error(assay(home, *choices, str(other), check=2))
     assert list((home / "seeds").iterdir()) == [kept]
+
+
+def test_a_submission_of_a_private_list_is_noted_to_be_unchecked_against_its_seeds(tmp_path) -> None:
+    seeds = read_list(private(tmp_path), load(), "kidgym")
+    for manifests, noted in ((load(), False), (with_list(load(), "kidgym", seeds), True)):
+        home = tmp_path / f"home-{noted}"
+        run = evaluation(home, baseline("noop"), "PL-L1", 1, manifests=manifests).run()
+        settings = RunSettings.model_validate_json(json.dumps(run.settings), strict=True)
+        report = Report()
+        check_settings(settings, load(), report)
+        assert any(f"{seeds.digest} is a private seed list" in str(note) for note in report.notes) is noted

@@ -124,7 +124,7 @@ def test_all_successes_or_none_are_not_shown_as_certain(home: Path) -> None:
 
 
 COUNTED = "846 attempts: 736 scored (645 failed), 69 excluded, 41 extra (2 succeeded, unscored)"
-SOLVED = "asks solved within 1 and 2 attempts, of 100: 31 and 40 in at least one condition, 4 and 9 in all"
+SOLVED = "asks solved within 1 and 2 attempts, of 100: 31 and 40 in at least one condition, 4 and 9 in every condition"
 
 
 def test_native_successes_among_extra_attempts_and_solved_tasks_are_in_every_form(home: Path) -> None:
@@ -150,7 +150,7 @@ def test_tasks_that_may_still_be_solved_are_counted_by_their_bounds(tmp_path: Pa
     head = "sequence,environment_id,condition,outcome,failure_code,incident"
     file.write_text(f"{head}\n1,marble/dual-panda/A007,0,success,,\n")
     score = ["score", "--ledger", str(file), "--subset", "ep-launch", "--protocol", "single"]
-    assert "tasks solved, of 34: 1–34 in at least one condition, 0–34 in all" in assay(tmp_path, *score, check=0).stdout
+    assert "tasks solved, of 34: 1–34 in at least one condition, 0–34 in every condition" in assay(tmp_path, *score, check=0).stdout
     (total, *_) = csv.DictReader(io.StringIO(assay(tmp_path, *score, "--format", "csv", check=0).stdout))
     assert [total[f"tasks_at_least_one_at_1{end}"] for end in ("", "_lower", "_upper")] == ["", "1", "34"]
 

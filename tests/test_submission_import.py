@@ -158,6 +158,12 @@ def test_an_imported_run_keeps_its_chain_and_says_who_submitted_it(tmp_path: Pat
         assert ledger.rebuild(session, run.id) == 8
 
 
+def test_the_score_of_an_imported_run_says_who_submitted_it(tmp_path: Path) -> None:
+    taken_in(tmp_path, origin().bundles["noop"])
+    said = assay(tmp_path, "score", "noop", check=0).stdout
+    assert f"{origin().key.public[:12]}, whose records say: " in said
+
+
 def test_nobody_but_its_submitter_goes_on_with_a_run(tmp_path: Path) -> None:
     taken_in(tmp_path, origin().bundles["noop"])
     choices = ["--model", "noop", "--subset", "full", "--tasks", TASK, "--runtime", "process", "--run", "noop"]

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 LONGEST = 1000  # characters of a reason
 COLUMNS = ("name", "created (UTC)", "kind", "attempts", "success", "failure", "invalid", "open")
 LESS = ("created (UTC)", "kind")  # what a narrow terminal goes without
-KEY_DIGITS = 12  # of a public key in the table; --json has all
 
 
 @click.group("runs", invoke_without_command=True)
@@ -68,7 +67,9 @@ def _kind(row: dict[str, Any]) -> str:
     if row["withdrawn"]:
         return "withdrawn"
     if row["submitter"]:
-        return f"submitted by {printable(row['submitter']['name'] or 'key')} {row['submitter']['key'][:KEY_DIGITS]}"
+        from runner.submission.received import signed_by
+
+        return f"submitted by {printable(signed_by(row['submitter']['name'], row['submitter']['key']))}"
     return str(row["kind"])
 
 

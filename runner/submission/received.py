@@ -12,6 +12,7 @@ from runner.store.tables import EntryRow
 from runner.store.text import parse
 
 KIND = "received"
+KEY_DIGITS = 12
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,11 @@ class Received:
 
     def payload(self) -> dict[str, Any]:
         return asdict(self)
+
+
+def signed_by(name: str | None, key: str) -> str:
+    """``Our Lab 83f9a0c4d21b``, ``key 83f9a0c4d21b``: a submitter, and how the public key begins."""
+    return f"{name or 'key'} {key[:KEY_DIGITS]}"
 
 
 def received(store: Store) -> dict[str, Received]:

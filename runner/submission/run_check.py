@@ -9,6 +9,7 @@ from datetime import timedelta
 from manifests.errors import ManifestError
 from manifests.load import Manifests
 from manifests.submission import LEDGER_FILE, Limits, RunSettings
+from runner.seeds import private_digest
 from runner.store.decisions import (
     PAYLOAD_TYPE,
     Decision,
@@ -46,6 +47,13 @@ def check_settings(settings: RunSettings, manifests: Manifests, report: Report) 
         report.note(
             f"{SETTINGS}.agent.digest",
             f"{settings.agent.digest} is not the {digest} of {settings.model} in this release",
+        )
+    if (private := private_digest(settings.versions, manifests)) is not None:
+        report.note(
+            f"{SETTINGS}.versions.seeds",
+            f"{private} is a private seed list: no episode was held against its seed, and the condition hashes "
+            "are those of the public list; whoever has it puts it at seeds/SHA256.json under the home of the records, "
+            "and `assay audit RUN --replay all` then holds every episode against it",
         )
     engines = sorted({item.engine for item in wanted.planned.values() if item.reason is None})
     for engine in engines:
