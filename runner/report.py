@@ -283,4 +283,4 @@ def _percent(rate: dict[str, Any]) -> str:
 def _mean(found: dict[str, Any]) -> str:
     if not found["successes"] and not found["unknown"]:
         return "none"
-    return "unknown" if found["mean"] is None else f"{found['mean']:,.1f}"
+    return "unknown" if found["mean"] is None else f"{found['mean']:,.1f} (over {found['successes']:,})"
