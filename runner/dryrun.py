@@ -1,14 +1,14 @@
 """What an evaluation would take, before anything of it is done: attempts, time, tokens, cost, and what stays missing.
 
-Where the store has attempts of the same agent and model in a family, their means are the measure; elsewhere only the
-budgets bound it. Nothing is written, asked or started.
+Where the store has attempts of the same agent, model and settings in a family, their means are the measure; elsewhere
+only the budgets bound it, and not even they where an episode is a few choices. Nothing is written, asked or started.
 """
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import Any, Literal
@@ -20,8 +20,9 @@ from rich.table import Table
 from manifests.load import Manifests
 from manifests.records import AttemptRecord, Budgets
 from runner.agents.base import Agent, AgentInfo
-from runner.plan import Planned, missing_here
-from runner.settings import Choices
+from runner.evaluate import AUTO
+from runner.plan import Planned, missing_here, run_mode
+from runner.settings import Choices, run_settings
 from runner.store.scored import scored_attempt
 from runner.store.status import EVALUATED
 from runner.store.store import Store
@@ -31,6 +32,7 @@ from scoring.eligibility import next_due
 from scoring.rules import Rules
 
 MEASURED = 2000  # past attempts read at most
+SIZED = ("model", "mode", "level", "grants", "profile")
 Basis = Literal["records", "budgets", "both", "none"]
 
 
@@ -71,14 +73,16 @@ def estimate(
     ``elapsed_s`` with ``at_once`` of them at a time: no more than there are conditions and, for a baseline, cores."""
     run = store.find_run(name) if store is not None else None
     made = store.attempts(run) if store is not None and run is not None else []
-    past = _past(store, choices, agent.info, manifests) if store is not None else {}
+    mode = run_mode(manifests, choices.board, planned)
+    past = _past(store, choices, agent.info, mode, manifests) if store is not None else {}
+    bounded = manifests.boards[choices.board].interface == "control"
     here = [item for item in planned if item.reason is None]
     rules, price = Rules(manifests, choices.protocol), _dearest_token(choices.model, agent.info)
     parts = []
     for family in dict.fromkeys(item.family for item in here):
         slots = _due([item for item in here if item.family == family], made, rules)
         conditions = sum(len(item.conditions) for item in here if item.family == family)
-        parts.append(_part(family, conditions, slots, past.get(family, []), price))
+        parts.append(_part(family, conditions, slots, past.get(family, []), price, bounded))
     wall = _sum([part.wall_s for part in parts])
     attempts = tuple(sum(part.attempts[side] for part in parts) for side in (0, 1))
     at_once, why = _at_once(jobs, sum(part.due for part in parts), agent.info)
@@ -132,10 +136,19 @@ def _due(planned: Sequence[Planned], made: Sequence[AttemptRow], rules: Rules) -
 
 
 def _part(
-    family: str, conditions: int, slots: Sequence[_Slot], past: Sequence[AttemptRecord], price: float | None
+    family: str,
+    conditions: int,
+    slots: Sequence[_Slot],
+    past: Sequence[AttemptRecord],
+    price: float | None,
+    bounded: bool,
 ) -> Part:
+    """``bounded`` says whether an attempt can come near its budgets of time and tokens; one of a few choices cannot."""
     attempts = (len(slots), sum(slot.most for slot in slots))
-    tokens = _bound((slot.most, slot.budgets.tokens) for slot in slots)
+    wall = _bound((slot.most, slot.budgets.wall_s) for slot in slots) if bounded else None
+    tokens = _bound((slot.most, slot.budgets.tokens) for slot in slots) if bounded else None
+    if price == 0:
+        tokens = 0.0
     cost = None if price is None or tokens is None else price * tokens
     return Part(
         family=family,
@@ -143,8 +156,8 @@ def _part(
         due=len(slots),
         attempts=attempts,
         past=len(past),
-        wall_s=_span(attempts, [item.wall_s for item in past], _bound((s.most, s.budgets.wall_s) for s in slots)),
-        tokens=_span(attempts, [_tokens(item) for item in past], 0.0 if price == 0 else tokens),
+        wall_s=_span(attempts, [item.wall_s for item in past], wall),
+        tokens=_span(attempts, [_tokens(item) for item in past], tokens),
         cost_usd=_span(attempts, [item.usage.cost_usd for item in past], cost),
     )
 
@@ -197,14 +210,19 @@ def _rounds(total: float | None, attempts: int, at_once: int) -> float | None:
     return total / attempts * math.ceil(attempts / at_once)
 
 
-def _past(store: Store, choices: Choices, info: AgentInfo, manifests: Manifests) -> dict[str, list[AttemptRecord]]:
-    """Recorded attempts of the same model and agent that began, by family; the newest runs first, so many at most."""
+def _past(
+    store: Store, choices: Choices, info: AgentInfo, mode: str | None, manifests: Manifests
+) -> dict[str, list[AttemptRecord]]:
+    """Recorded attempts that began, of whatever makes an attempt long or dear the same, by family; the newest runs
+    first, so many at most."""
+    wanted = _size_of(
+        run_settings(choices, info, environments={}, budgets={}, runtime="", images={}, versions={}, mode=mode)
+    )
     found: dict[str, list[AttemptRecord]] = {}
     read = 0
     for run in store.runs():
-        settings = run.settings
-        same = settings.get("model") == choices.model and settings.get("agent", {}).get("name") == info.name
-        if run.kind != EVALUATED or not same:
+        elsewhere = choices.runtime not in (AUTO, run.settings.get("runtime"))
+        if run.kind != EVALUATED or elsewhere or _size_of(run.settings) != wanted:
             continue
         for row in store.attempts(run):
             if row.record is None or row.began_at is None or row.environment_id not in manifests.environments:
@@ -215,6 +233,12 @@ def _past(store: Store, choices: Choices, info: AgentInfo, manifests: Manifests)
             if read >= MEASURED:
                 return found
     return found
+
+
+def _size_of(settings: Mapping[str, Any]) -> list[Any]:
+    """What of a run's settings changes how long its attempts are and what they cost."""
+    agent = settings.get("agent", {})
+    return [agent.get("name"), agent.get("parameters"), *(settings.get(name) for name in SIZED)]
 
 
 def _tokens(record: AttemptRecord) -> float | None:
@@ -251,8 +275,7 @@ def print_estimate(console: Console, found: dict[str, Any]) -> None:
     for name in ("attempts", "time", "tokens", "cost", "measured by"):
         table.add_column(name, justify="left" if name == "measured by" else "right")
     for part in found["families"]:
-        by = count(part["past"], "recorded attempt") if part["past"] else "budgets alone: upper bounds"
-        table.add_row(part["family"], *_cells(part), by)
+        table.add_row(part["family"], *_cells(part), _measure(part))
     if len(found["families"]) != 1:
         table.add_row("all", *_cells(found), "")
     console.print(table)
@@ -262,6 +285,14 @@ def print_estimate(console: Console, found: dict[str, Any]) -> None:
     for item in found["missing"]:
         console.print(f"[dim]missing here: {escape(item['text'])}[/dim]", highlight=False)
     console.print("[dim]confirmed incidents are tried again and are not counted here; nothing was touched[/dim]")
+
+
+def _measure(part: dict[str, Any]) -> str:
+    if part["past"]:
+        return count(part["past"], "recorded attempt")
+    if part["wall_s"]["basis"] == "none":
+        return "no attempt of these settings yet: play a few first (TASKS=...)"
+    return "budgets alone: upper bounds"
 
 
 def _cells(part: dict[str, Any]) -> list[str]:

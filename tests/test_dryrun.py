@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import os
@@ -9,12 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from kidgym_house import choices, evaluation, planned
+from model_server import ModelServer, say
+from rich.console import Console
 from test_cli import assay, one_error
+from test_kidgym_agent import agent_of
 
 from manifests.load import load
 from manifests.lookup import budget
 from runner.agents.base import AgentInfo
-from runner.dryrun import Span, _at_once, _dearest_token, _rounds, _span, _sum
+from runner.dryrun import Span, _at_once, _dearest_token, _rounds, _span, _sum, estimate, print_estimate
+from runner.store.store import Store
 
 A007 = "marble/dual-panda/A007"
 CHOICES = ["--model", "noop", "--subset", "full", "--tasks", A007, "--runtime", "process"]
@@ -56,6 +62,23 @@ def test_with_records_their_means_are_the_measure_and_settled_conditions_need_no
     assert settled["attempts"] == [0, 0]
     after = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file() and "sqlite-" not in path.name}
     assert after == before
+
+
+def test_attempts_of_another_setting_are_no_measure_and_a_few_choices_are_bounded_by_none(tmp_path: Path) -> None:
+    pytest.importorskip("litellm", reason="litellm is not installed: `make test` installs it")
+    with ModelServer([say("A")] * 9) as server:
+        evaluation(tmp_path, agent_of(server, "zero-shot"), "PL-L1", 1).run()
+        for setting, past in (("zero-shot", 1), ("cot", 0)):
+            agent = agent_of(server, setting)
+            items = planned(agent, "PL-L1", 3)
+            found = estimate(load(), choices(agent, "PL-L1"), agent, items, "other", Store(tmp_path), 1)
+            (part,) = found["families"]
+            assert part["past"] == past
+            assert part["wall_s"]["basis"] == part["tokens"]["basis"] == ("records" if past else "none")
+    out = io.StringIO()
+    print_estimate(Console(file=out, width=120), found)
+    assert "no attempt of these settings yet" in out.getvalue()
+    assert "at most" not in out.getvalue()
 
 
 def test_no_more_attempts_run_at_once_than_there_are_conditions_and_for_a_baseline_cores(tmp_path: Path) -> None:
