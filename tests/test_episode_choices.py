@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +21,17 @@ from images.kidgym.draw import frame
 from images.kidgym.episode import Episode as Played
 from manifests.load import load
 from runner.episode.captions import Captions
-from runner.episode.choices import ChoiceFrames, Turn, by_choices, turns_of
+from runner.episode.choices import ChoiceFrames, Turn, by_choices, letter, turns_of
 from runner.episode.film import Film
 from runner.episode.overlay import BAR, COLOURS
 from runner.episode.sheet import CARD, GAP, HEAD, parse_moment, write_sheet
 from runner.episode.stage import Stage, View, stage_of
 from runner.episode.stored import Episode, open_episode
+from runner.episode.transcript import choices
 from runner.errors import BadInput
 from runner.runtimes.children import ChildRuntime
 from runner.store.store import Store
+from runner.words import one_line
 
 WHOLE = 576  # pixels of a picture as a model is sent it
 
@@ -187,3 +190,30 @@ def test_the_board_says_how_an_episode_is_shown(episode: Episode, tmp_path: Path
     assert by_choices(episode)
     assert not by_choices(stored(tmp_path))
     assert {name for name, board in load().boards.items() if board.interface == "choice"} == {"kidgym"}
+
+
+def test_the_text_of_an_episode_has_the_goal_the_options_the_choice_and_the_reply(episode: Episode) -> None:
+    turns = turns_of(episode.record)
+    lines = list(choices(episode))
+    assert lines[0] == f"goal: {one_line(episode.describe['task'])}"
+    assert [line for line in lines if line.startswith("step ")] == [f"step {n}" for n in range(1, len(turns) + 1)]
+    marked = [line for line in lines if line.startswith("  > ")]
+    assert marked == [
+        f"  > {letter(turn.taken)}  {turn.options[turn.taken]}" for turn in turns if turn.taken is not None
+    ]
+    assert len(lines) == 1 + sum(1 + len(turn.options) for turn in turns)  # a baseline gives no reply
+
+
+def test_a_step_without_a_choice_says_so_and_shows_what_was_replied(episode: Episode) -> None:
+    row = {
+        "options": ["left", "right"],
+        "taken": None,
+        "reply": "A or B?",
+        "strict": {"kind": "ambiguous", "rule": "r"},
+    }
+    changed = episode.record.model_copy(update={"evidence": {"choices": [row]}})
+    lines = list(choices(replace(episode, record=changed)))[1:]
+    assert lines == [
+        "step 1: none was taken, the step was used up", "    A  left", "    B  right",
+        "    Reply (ambiguous, r): A or B?",
+    ]  # fmt: skip

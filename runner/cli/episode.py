@@ -100,6 +100,8 @@ def _print(episode: Episode, *, whole: bool) -> None:
         for line in text.transcript(episode):
             echo(line)
         return
+    for line in text.choices(episode):
+        echo(line)
     for line in text.timeline(episode):
         echo(line)
     echo("more: --transcript, --video FILE, --frames FOLDER, --stills FOLDER, --sheet FILE", err=True)

@@ -7,11 +7,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from runner.episode.captions import agent_name, event, verdict
+from runner.episode.choices import letter, turns_of
 from runner.episode.stored import TRANSCRIPT, Episode
 from runner.terminal import printable_lines
 from runner.words import count, one_line
 
 RULE = "──"
+LONGEST_REPLY = 300  # characters; --transcript has all of them
 LONGEST_DATA = 2000  # characters of fields that have no text form of their own
 
 
@@ -33,6 +35,20 @@ def timeline(episode: Episode) -> Iterator[str]:
         time, text = event(entry)
         if text:
             yield f"{time:9.3f} s  {text}"
+
+
+def choices(episode: Episode) -> Iterator[str]:
+    """The goal, then every step at which an agent chose: the lettered options, ``>`` before the one that was taken, and
+    the reply; nothing for an attempt of another kind."""
+    turns = turns_of(episode.record)
+    if turns and episode.describe.get("task"):
+        yield f"goal: {one_line(str(episode.describe['task']))}"
+    for number, turn in enumerate(turns, 1):
+        yield f"step {number}" + (": none was taken, the step was used up" if turn.taken is None else "")
+        for index, option in enumerate(turn.options):
+            yield f"  {'>' if index == turn.taken else ' '} {letter(index)}  {option}"
+        if turn.said:
+            yield f"    {turn.said if len(turn.said) <= LONGEST_REPLY else turn.said[:LONGEST_REPLY] + ' ...'}"
 
 
 def transcript(episode: Episode) -> Iterator[str]:
