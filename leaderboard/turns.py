@@ -17,7 +17,7 @@ from manifests.records import AttemptRecord
 from runner.store.artifacts import RENDERED, rendered_stem
 from runner.store.store import Run, Store
 
-COMMAND = "assay episode {run} {sequence} --size 576 --stills runs/{run}/rendered/"
+COMMAND = 'assay episode {run} {sequence} --size 576 --stills "${{ASSAY_HOME:-runs}}/{run}/rendered/"'
 STILL = re.compile(r"state_(\d{5})\.png")
 
 

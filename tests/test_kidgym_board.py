@@ -217,7 +217,7 @@ def test_without_pictures_the_page_names_the_command_and_then_shows_what_it_has_
     assert all(turn.picture is None and turn.reply is None for turn in found)
     assert "calls no model" in shown
     folder = turns.drawn_folder(store, run, attempt.record)
-    assert f"assay episode random {attempt.record.sequence} --size 576 --stills runs/random/rendered/" in shown
+    assert f"assay episode random {attempt.record.sequence} --size 576 --stills {rendered('random')}" in shown
     folder.mkdir(parents=True)
     for index in range(len(found) + 1):
         (folder / f"state_{index:05d}.png").write_bytes(b"picture %d" % index)
@@ -228,13 +228,18 @@ def test_without_pictures_the_page_names_the_command_and_then_shows_what_it_has_
     assert all(turn.after is None for turn in drawn[:-1])
 
 
+def rendered(run: str) -> str:
+    """The folder of what is drawn of a run, as HTML: where a shell puts it, whatever ASSAY_HOME is."""
+    return f"&quot;${{ASSAY_HOME:-runs}}/{run}/rendered/&quot;"
+
+
 def test_the_page_says_how_it_ended_and_how_the_picture_after_the_last_step_is_drawn(site: Site, store: Store) -> None:
     attempt = attempts(site, store, "large")[0]
     assert attempt.record is not None
     found, shown = steps_of(site, store, "large", attempt)
     end = shown[shown.index(f"After step {len(found)}") :]
     assert attempt.record.text in end
-    assert f"assay episode large {attempt.record.sequence} --size 576 --stills runs/large/rendered/" in end
+    assert f"assay episode large {attempt.record.sequence} --size 576 --stills {rendered('large')}" in end
 
 
 @pytest.mark.parametrize("odd", [None, 7, "x", [], [3], [{}], [{"options": 3, "taken": "A", "strict": []}]])

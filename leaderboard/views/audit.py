@@ -41,7 +41,7 @@ def commands(entries: Sequence[Entry]) -> Page:
 
 
 def command(run: str) -> Safe:
-    return tag("pre", code(Safe(f"assay audit {run} --replay all -o runs/{run}/rendered/audit")))
+    return tag("pre", code(Safe(f'assay audit {run} --replay all -o "${{ASSAY_HOME:-runs}}/{run}/rendered/audit"')))
 
 
 def _how(entries: Sequence[Entry]) -> Safe:

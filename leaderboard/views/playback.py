@@ -38,10 +38,11 @@ def how_to_draw(run: str, record: AttemptRecord, stored: Stored) -> Safe:
     if not record.artifacts or record.actions == 0:
         return tag("p", "There is nothing to play: no action was taken.", class_="quiet")
     cameras = ", ".join(str(camera.get("name", camera)) for camera in _cameras(stored)) or "those of its task"
+    command = f'assay episode {run} {record.sequence} --video "${{ASSAY_HOME:-runs}}/{run}/rendered/"'
     return notice(
         "No video of this episode is stored.",
         tag("p", "Whoever has the records draws it from the recorded states:"),
-        tag("pre", code(Safe(f"assay episode {run} {record.sequence} --video runs/{run}/rendered/"))),
+        tag("pre", code(Safe(command))),
         tag("p", small(f"Cameras: {cameras} (--camera). ", Safe("RENDER=1"), " of make evaluate draws every attempt.")),
     )
 
