@@ -180,6 +180,39 @@ def test_a_bank_must_be_struck_by_the_same_shot() -> None:
     assert judged(env) == ("violation", "RULE", "L-11")
 
 
+@pytest.mark.parametrize("first", ["one", "bank"])
+def test_the_bank_must_be_struck_before_the_target_itself(first: str) -> None:
+    """A shot that grazes the target and touches the bank before the target has fallen has not come by the bank."""
+    elements = [board("one", 2.0), {"kind": "bank", "name": "bank", "size": [0.05, 1.0, 1.0], "at": [2.6, 0, 0]}]
+    env = launcher(authored(elements, required=[{"element": "one", "after": [{"element": "bank", "event": "struck"}]}]))
+    shoot(env, 0, 15, draw_for(env, 2.0, 0.2, 15), after=0.0)
+    while not env.plant.shots[0].struck:
+        wait(env, 0.02)
+    env.plant.shots[0].struck[:] = ["one", "bank"] if first == "one" else ["bank", "one"]
+    wait(env, 2.0)
+    expected = ("violation", "RULE", "L-11") if first == "one" else ("goal_met", None, None)
+    assert judged(env) == expected
+
+
+def test_protection_is_watched_from_when_the_last_goal_began_to_hold_for_good() -> None:
+    """A target that falls, stands up again and falls four seconds later has reached its goal then."""
+    env = guarded(0.8)
+    shoot(env, 12, 15, 0.12, after=1.0)
+    target = env.evaluator.watched["one"]
+    lying = {"now": True}
+    env.evaluator._holds = lambda name, goal: lying["now"]
+    wait(env, 0.1)
+    assert target.reached is not None
+    lying["now"] = False
+    wait(env, 4.0)
+    assert env.judge() is None
+    lying["now"] = True
+    wait(env, 2.9)
+    assert env.judge() is None
+    wait(env, 0.3)
+    assert judged(env) == ("goal_met", None, None)
+
+
 def guarded(y: float) -> Launcher:
     elements = [board("one", 2.0), board("guest", 2.0, y), FAR_WALL]
     return launcher(authored(elements, required=[{"element": "one"}], protected=["guest"]))

@@ -148,6 +148,69 @@ def test_a_task_must_fit_its_elements(task: dict[str, Any], text: str) -> None:
     assert text in refused(lambda d: d.update(task=task))
 
 
+BALL = {"kind": "target", "name": "two", "shape": "ball", "size": [0.1, 0.1, 0.1], "at": [2.0, 0.5, 0]}
+FLAP = {"kind": "flap", "name": "two", "size": [0.02, 0.2, 0.2], "hinge": "bottom", "range": [-1, 1], "at": [2, 0.5, 0]}
+SEESAW = {"kind": "seesaw", "name": "two", "size": [0.4, 0.1, 0.02], "pivot_height": 0.1, "at": [2, 0.5, 0]}
+WINDOW = {
+    "kind": "pane",
+    "material": "glass",
+    "name": "two",
+    "width": 0.3,
+    "height": 0.3,
+    "thickness": 0.004,
+    "at": [2, 0.8, 0],
+}
+ONE, TWO = {"element": "one"}, {"element": "two"}
+
+
+def after(name: str, event: str = "cleared") -> dict[str, Any]:
+    return {"after": [{"element": name, "event": event}]}
+
+
+@pytest.mark.parametrize(
+    ("element", "task", "text"),
+    [
+        (BALL, {"required": [TWO | {"goal": "toppled"}]}, "task.required.0.goal: 'two' is round"),
+        (FLAP, {"required": [TWO | {"goal": "toppled"}]}, "goal: 'two' turns [-1.0, 1.0] deg, and is never toppled"),
+        (FLAP, {"required": [TWO]}, "goal: 'two' turns [-1.0, 1.0] deg, and is never cleared"),
+        (FLAP | {"hinge": "middle", "range": [-90, 90]}, {"required": [TWO]}, "and is never cleared"),
+        (SEESAW | {"range": [-5, 5]}, {"required": [TWO]}, "goal: 'two' turns [-5.0, 5.0] deg, and is never cleared"),
+        (BALL | {"at": [2, 0.5, 3.9]}, {"required": [TWO]}, "'two' is 3.9 m high; no shot there rises above 2.2"),
+        (
+            WINDOW | {"threshold": 1000},
+            {"required": [TWO | {"goal": "fractured"}]},
+            "threshold: 1000.0 N s is more than",
+        ),
+        (BALL, {"required": [ONE | after("two"), TWO | after("one")]}, "go in a circle: "),
+        (BALL, {"required": [ONE | after("two"), TWO], "order": ["one", "two"]}, "go in a circle: "),
+        (BALL, {"required": [ONE | after("one")]}, "after.0.element: 'one' cannot come after itself"),
+        (BALL, {"required": [ONE | after("two", "toppled")]}, "after.0.event: 'two' is round"),
+        (BALL, {"required": [ONE | after("two")], "protected": ["two"]}, "'two' is protected and must not be cleared"),
+        (BALL, {"required": [ONE, TWO], "order": ["one", "one"]}, "task.order: ['one', 'one'] names an element twice"),
+        (BALL, {"required": [ONE], "protected": ["two", "two"]}, "task.protected: ['two', 'two'] names"),
+        (BALL, {"required": [ONE], "shard_free": ["two"]}, "task.shard_free: ['two'], but the scene has no pane"),
+    ],
+)
+def test_a_task_that_no_play_can_solve_is_refused(element: dict[str, Any], task: dict[str, Any], text: str) -> None:
+    def change(data: dict[str, Any]) -> None:
+        data["elements"].append(element)
+        data["task"] = task
+
+    assert text in refused(change)
+
+
+def test_json_that_is_nested_too_deeply_is_refused_by_name() -> None:
+    with pytest.raises(SceneError, match=r"^A999.json: not JSON: "):
+        scenes.parse("[" * 100_000, "A999.json")
+
+
+def test_a_scene_has_the_name_of_its_file(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(scenes, "SCENES", tmp_path)
+    (tmp_path / "A007.json").write_text(json.dumps(GOOD | {"case": "A999"}))
+    with pytest.raises(SceneError, match=r"^A007.json: case: 'A999' is not the name of its file"):
+        scenes.load("A007")
+
+
 def test_elements_that_overlap_at_the_start_are_refused() -> None:
     scene = scenes.Scene.model_validate(
         authored([board("one", 2.0), board("two", 2.02)], required=[{"element": "one"}])

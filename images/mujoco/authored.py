@@ -23,5 +23,5 @@ def parse(schema: type[Authored], text: str, source: str, refused: type[ValueErr
         value = "" if first["type"] == "missing" or not path else f" (value {first['input']!r:.80})"
         text = first["msg"].removeprefix("Value error, ")
         raise refused(f"{source}: {path + ': ' if path else ''}{text}{value}") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise refused(f"{source}: not JSON: {error}") from None

@@ -163,9 +163,12 @@ def _statement(authored: scene.Scene, loaded: bool) -> str:
         lines.append(f"Order: {', then '.join(task.order)}.")
     for item in task.required:
         if item.after:
-            lines.append(f"{item.element} counts only after {', '.join(f'{s.element} {s.event}' for s in item.after)}.")
+            events = ", ".join(f"{step.element} {step.event}" for step in item.after)
+            lines.append(f"The episode is lost if {item.element} reaches its goal before this: {events}.")
     if task.protected:
         lines.append(f"Protected, not to be struck, moved or broken: {', '.join(task.protected)}.")
+    if task.shard_free:
+        lines.append(f"No shard of glass may touch: {', '.join(task.shard_free)}.")
     ammunition = ", ".join(authored.projectiles)
     first = "is loaded" if loaded else "lies on the floor"
     lines.append(

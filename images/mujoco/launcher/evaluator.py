@@ -16,6 +16,7 @@ from images.gateway.environment import Clause, PhysicsSanityError
 from images.mujoco.launcher.flight import WAITING
 from images.mujoco.launcher.limits import Limits
 from images.mujoco.launcher.plant import Plant
+from images.mujoco.launcher.possible import is_round
 from images.mujoco.launcher.shapes import Built
 from images.mujoco.referee import Referee
 
@@ -61,6 +62,7 @@ class Evaluator(Referee):
         self._noted = 0
         self._struck = 0
         self._misfires = 0
+        self._touched = 0
         self.limits = Limits(plant, self.value, self.violate)
         self._asleep = memoryview(plant.data.tree_asleep)
         task = self._scene.task
@@ -73,9 +75,10 @@ class Evaluator(Referee):
         built, data = self._plant.compiled.built[name], self._plant.data
         element = self._scene.element(name)
         ids = np.array([self._plant.model.body(body).id for body in built.bodies])
-        ball = getattr(element, "shape", "") in ("ball", "sphere", "cylinder")
         trees = self._plant.model.body_treeid[ids]
-        return Watched(built, ids, data.xpos[ids].copy(), data.xmat[ids].copy(), trees[trees >= 0].tolist(), ball)
+        return Watched(
+            built, ids, data.xpos[ids].copy(), data.xmat[ids].copy(), trees[trees >= 0].tolist(), is_round(element)
+        )
 
     @property
     def time(self) -> float:
@@ -170,17 +173,9 @@ class Evaluator(Referee):
                 self.violate("L-10", f"{text} before {earlier} reached its goal", None, time=time)
 
     def _check_shards(self) -> None:
-        """Contacts are looked at in every control step while shards may move."""
-        data, panes = self._plant.data, [pane for pane in self._plant.flight.panes if pane.broken is not None]
-        free = self.value.get("L-22", [])
-        if not free or not panes or not data.ncon:
-            return
-        shard, contacts = np.concatenate([pane.shards for pane in panes]), data.contact.geom
-        for name in free:
-            own = np.array([self._plant.model.geom(geom).id for geom in self._plant.compiled.built[name].geoms])
-            touch = np.isin(contacts, shard).any(axis=1) & np.isin(contacts, own).any(axis=1)
-            if touch.any():
-                self.violate("L-22", f"a shard touched {name}", None)
+        for time, name in self._plant.flight.touches[self._touched :]:
+            self.violate("L-22", f"a shard touched {name}", None, time=time)
+        self._touched = len(self._plant.flight.touches)
 
     def _pane(self, name: str) -> Any:
         return next((pane for pane in self._plant.flight.panes if pane.name == name), None)
@@ -195,10 +190,11 @@ class Evaluator(Referee):
             there = (moved.horizontal >= value["L-02"]) | (moved.drop >= value["L-03"]) | (moved.tilts >= value["L-04"])
         return bool(there.mean() >= self._share.get(name, 1.0) - 1e-9)
 
-    def _happened(self, element: str, event: str) -> bool:
-        if event == "struck":
-            return bool(self._plant.shots) and element in self._plant.shots[-1].struck
-        return self._holds(element, event)
+    def _happened(self, element: str, event: str, target: str) -> bool:
+        if event != "struck":
+            return self._holds(element, event)
+        struck = self._plant.shots[-1].struck  # in the order of the first touches
+        return element in struck and (target not in struck or struck.index(element) < struck.index(target))
 
     def _check_goals(self) -> None:
         now = self._plant.time
@@ -227,7 +223,7 @@ class Evaluator(Referee):
         item.reached = now
         self.note("goal reached", element=required.element, goal=required.goal)
         for step in required.after:
-            if not self._happened(step.element, step.event):
+            if not self._happened(step.element, step.event, required.element):
                 self.violate("L-11", f"{required.element} {required.goal} before {step.element} was {step.event}", None)
         if required.element in self._scene.task.order:
             self._check_order(required.element, now, f"{required.element} was {required.goal}")
@@ -236,7 +232,7 @@ class Evaluator(Referee):
         items = [self.watched[required.element] for required in self._scene.task.required]
         if self.judgement is not None or any(item.counted is None for item in items):
             return
-        last = max(item.reached for item in items if item.reached is not None)
+        last = max(item.since for item in items if item.since is not None)
         if now - last >= self.value.get("L-07", 0.0) - 1e-9:
             self.succeed(f"all required goals reached by {last:.2f} s", reached_s=round(last, 6))
 

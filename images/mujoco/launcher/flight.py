@@ -76,6 +76,13 @@ class Flight:
         self.flying: list[Projectile] = []
         self.shots: list[Shot] = []
         self.strikes: list[tuple[float, int, str]] = []
+        self.touches: list[tuple[float, str]] = []  # of shards and elements that they must spare
+        self._spared: list[str | None] = [None] * model.ngeom
+        for name in compiled.scene.task.shard_free:
+            for geom in compiled.built[name].geoms:
+                self._spared[model.geom(geom).id] = name
+        self._sharp = np.zeros(model.ngeom, dtype=bool)  # shards that lie about
+        self._cutting = False
         self.idle_since: float | None = None
         self._brittle = False
 
@@ -108,8 +115,9 @@ class Flight:
 
     @property
     def active(self) -> bool:
-        """Whether physics steps must be looked at: something flies, or bodies of the scene may break a pane."""
-        return bool(self.flying) or self._brittle
+        """Whether physics steps must be looked at: something flies, bodies of the scene may break a pane, or shards may
+        touch what they must spare."""
+        return bool(self.flying) or self._brittle or self._cutting
 
     def step(self) -> None:
         """After a physics step with something under way: muzzle, strikes, glass."""
@@ -123,6 +131,10 @@ class Flight:
             if pane.broken is None and pane.load():
                 pane.fracture(self._model, self._data, pane.blow(self._model, self._data))
                 self._note("fractured", element=pane.name, impulse=pane.peak)
+                self._sharp[pane.shards] = True
+                self._cutting = any(self._spared)
+        if self._cutting:
+            self._scan_shards()
 
     def _shot(self, item: Projectile) -> Shot:
         return next(shot for shot in reversed(self.shots) if shot.projectile == item.index)
@@ -146,6 +158,14 @@ class Flight:
                 shot.struck.append(other)
                 self.strikes.append((float(self._data.time), shot.number, other))
                 self._note("struck", shot=shot.number, element=other)
+
+    def _scan_shards(self) -> None:
+        """Which elements without shards a shard touches at this instant; each element once."""
+        contacts = self._data.contact.geom
+        for first, second in contacts[self._sharp[contacts].any(axis=1)].tolist():
+            name = self._spared[first] or self._spared[second]
+            if name is not None and all(name != touched for _, touched in self.touches):
+                self.touches.append((float(self._data.time), name))
 
     def tick(self) -> None:
         """After a control step: take away what rests, has left the area or has lived its time."""

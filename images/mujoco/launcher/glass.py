@@ -23,6 +23,7 @@ class Pane:
     threshold: float  # N s
     sheet: int  # geom id
     shards: np.ndarray  # geom ids
+    dots: np.ndarray  # geom ids of the marks on the sheet
     dofs: np.ndarray
     breakers: np.ndarray  # (n,) ids of the bodies that may break it: projectiles first
     force: np.ndarray  # view (n,): normal force of each of them on the sheet (N)
@@ -53,6 +54,7 @@ class Pane:
         """Show the shards or the sheet."""
         model.geom_rgba[self.sheet] = 0.0 if broken else self.rgba
         model.geom_rgba[self.shards] = self.rgba if broken else 0.0
+        model.geom_rgba[self.dots, 3] = 0.0 if broken else 1.0
 
     def blow(self, model: Any, data: Any) -> np.ndarray:
         """Velocity (3,) in the world of the body with the largest impulse on the sheet."""
@@ -105,6 +107,7 @@ def panes(compiled: Compiled, data: Any) -> list[Pane]:
                 compiled.scene.element(element.name).threshold,
                 sheet,
                 np.array([model.geom(name).id for name in element.shards]),
+                _dots(model, element.name),
                 (first[:, None] + np.arange(6)).ravel(),
                 np.array([model.body(name).id for name in breakers[element.name]]),
                 force,
@@ -116,6 +119,12 @@ def panes(compiled: Compiled, data: Any) -> list[Pane]:
             )
         )
     return out
+
+
+def _dots(model: Any, pane: str) -> np.ndarray:
+    """Ids of the geoms that number a pane."""
+    found = (mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_GEOM.value, f"{pane}_dot_{i}") for i in range(1, 10))
+    return np.array([geom for geom in found if geom >= 0], dtype=int)
 
 
 def _dofs(model: Any, body: str) -> np.ndarray:

@@ -21,7 +21,9 @@ def pane(element: Pane, marks: Marks) -> tuple[str, str, Built]:
         f'<geom name="{element.name}" type="box" size="{vec((thick / 2, width / 2, height / 2))}" material="{look}" '
         f'friction="{MATERIALS["glass"].friction} .005 .0005" condim="6" pos="0 0 {bar + height / 2}"/>'
     )
-    bodies = [f'<body name="{element.name}" pos="{vec(element.at)}" {axes(rotation)}>{sheet}{_frame(element)}</body>']
+    dots = marks.pane(element.name, np.array([thick, width, height]) / 2, f'pos="{vec((0, 0, bar + height / 2))}"')
+    pose = f'pos="{vec(element.at)}" {axes(rotation)}'
+    bodies = [f'<body name="{element.name}" {pose}>{sheet}{dots}{_frame(element)}</body>']
     assets, names = [], []
     for i, (centre, corners) in enumerate(shards(element)):
         name = f"{element.name}_{i + 1}"

@@ -58,7 +58,9 @@ def _goal(scene: Scene) -> list[Clause]:
         out += [
             Clause("L-02", "Cleared: the target's centre has moved this far horizontally, or", 0.10, "m", None, None),
             Clause("L-03", "cleared: the target's centre has dropped by this much, or", 0.05, "m", None, None),
-            Clause("L-04", "cleared: the target (unless a ball) has tilted by this much.", 45.0, "deg", None, None),
+            Clause(
+                "L-04", "cleared: the target, unless it is round, has tilted by this much.", 45.0, "deg", None, None
+            ),
         ]
     groups = [[item.element, item.share] for item in scene.task.required if item.share < 1]
     if groups:
@@ -74,9 +76,7 @@ def _goal(scene: Scene) -> list[Clause]:
         )
         out.append(Clause("L-08", text, [[pane.name, pane.threshold] for pane in panes], "pane, N s", None, None))
     if scene.task.protected:
-        text = (
-            "Success is declared this long after the last required goal was reached; protection is watched meanwhile."
-        )
+        text = "Success is declared when all required goals have held for this long; protection is watched meanwhile."
         out.append(Clause("L-07", text, 3.0, "s", None, None))
     return out
 
@@ -92,20 +92,31 @@ def _rules(scene: Scene) -> list[Clause]:
         if item.after
     ]
     if paths:
-        text = "A target may reach its goal only after these events ('struck': by a projectile of the same shot)."
+        text = (
+            "A target may reach its goal only after these events ('struck': by the projectile of the same shot, before "
+            "it strikes the target itself)."
+        )
         out.append(Clause("L-11", text, list(paths), "target, events", None, "RULE"))
     protected = list(scene.task.protected)
     if protected:
         out += [
             Clause("L-12", "These elements may not be struck by a projectile.", protected, "elements", None, "RULE"),
             Clause("L-13", "No protected element's centre may move by more than this.", 0.02, "m", None, "RULE"),
-            Clause("L-14", "No protected element may tilt by more than this.", 10.0, "deg", None, "RULE"),
+            Clause(
+                "L-14",
+                "No protected element, unless it is round, may tilt by more than this.",
+                10.0,
+                "deg",
+                None,
+                "RULE",
+            ),
         ]
     if scene.task.shard_free:
         text = "No shard of a broken pane may touch these elements."
         out.append(Clause("L-22", text, list(scene.task.shard_free), "elements", None, "RULE"))
-    if any(isinstance(scene.element(name), Pane) for name in protected):
-        out.append(Clause("L-15", "No protected pane may fracture.", protected, "elements", None, "RULE"))
+    panes = [name for name in protected if isinstance(scene.element(name), Pane)]
+    if panes:
+        out.append(Clause("L-15", "No protected pane may fracture.", panes, "elements", None, "RULE"))
     return out
 
 
