@@ -18,6 +18,7 @@ from runner.agents.base import AttemptContext
 from runner.agents.history import PROMPT, Eviction, History, shortened_reply
 from runner.agents.pictures import Picture
 from runner.agents.policy import Policy
+from runner.agents.returned import returned
 from runner.models.base import Message, Model, ModelClient, ModelFault, Reply, Tool
 from runner.store.text import storable
 
@@ -88,12 +89,13 @@ class Conversation:
         raise AssertionError("unreachable")
 
     def take(self, reply: Reply, *, calls: bool) -> None:
-        """Append a reply to the conversation; a very long one only with its beginning. Without ``calls`` its function
-        calls are left out: nothing would answer them, which providers refuse."""
+        """Append a reply to the conversation; a very long one only with its beginning, its function calls as every
+        provider takes them. Without ``calls`` they are left out: nothing would answer them, which providers refuse."""
         message = storable(reply.message)
         if not calls and message.pop("tool_calls", None):
             message["content"] = message.get("content") or ""
         limit = self._policy.history.reply_characters
+        message = returned(message, limit)
         self._add(shortened_reply(message, limit) or message, "replies")
 
     # ---- inside -----------------------------------------------------------------------------------------------------

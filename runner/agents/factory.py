@@ -45,6 +45,7 @@ SOURCES = (
     "policy",
     "prompting",
     "replies",
+    "returned",
     "status",
     "tools",
 )

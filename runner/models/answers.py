@@ -151,14 +151,19 @@ def _content(message: Mapping[str, Any]) -> str:
 
 def _calls(message: Mapping[str, Any]) -> tuple[ToolCall, ...]:
     found = message.get("tool_calls")
-    calls = []
+    calls: list[ToolCall] = []
+    taken: set[str] = set()  # an id that comes twice in one message is refused when it is sent back
     for number, call in enumerate(found if isinstance(found, list) else ()):
         function = call.get("function") if isinstance(call, Mapping) else None
         if not isinstance(function, Mapping):
             continue
         arguments = function.get("arguments")
         text = arguments if isinstance(arguments, str) else json.dumps(arguments if arguments is not None else {})
-        calls.append(ToolCall(str(call.get("id") or f"call_{number}"), str(function.get("name") or ""), text))
+        identity = str(call.get("id") or f"call_{number}")
+        while identity in taken:
+            identity += "_"
+        taken.add(identity)
+        calls.append(ToolCall(identity, str(function.get("name") or ""), text))
     return tuple(calls)
 
 
@@ -204,7 +209,7 @@ def _too_deep(value: Any) -> bool:
 
 
 def _keys(raw: Mapping[str, Any]) -> str:
-    return f" (its keys: {', '.join(list(raw)[:8])})" if raw else ""
+    return f" (its keys: {', '.join(key[:40] for key in list(raw)[:8])})" if raw else ""
 
 
 def _kind(value: Any) -> str:

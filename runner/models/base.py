@@ -27,6 +27,7 @@ from runner.store.text import storable
 
 Message = dict[str, Any]  # one chat message of the OpenAI format
 Tool = dict[str, Any]  # {"type": "function", "function": {"name", "description", "parameters"}}
+LONGEST_NAME = 80  # characters of an unknown function's name in a text or in evidence
 Finish = Literal["stop", "length", "tool_calls", "content_filter", "refusal"]
 
 
@@ -197,9 +198,8 @@ def tool_arguments(call: ToolCall, tools: Sequence[Tool]) -> dict[str, Any]:
     """
     names = [str(tool["function"]["name"]) for tool in tools]
     if call.name not in names:
-        raise ModelFault(
-            "unknown_tool", f"there is no tool {call.name[:80]!r}: use one of {', '.join(names)}", {"call": call.name}
-        )
+        wrong = call.name[:LONGEST_NAME]
+        raise ModelFault("unknown_tool", f"there is no tool {wrong!r}: use one of {', '.join(names)}", {"call": wrong})
     try:
         value = storable(strict.loads(call.arguments or "{}"))
     except (ValueError, RecursionError) as error:
