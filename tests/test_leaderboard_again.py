@@ -12,7 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from leaderboard_records import QUIT, SUCCESS, twice, write_run
 
-from leaderboard.views.again import command
+from leaderboard.blocks import html_of, page
+from leaderboard.source import Entry, read_entry
+from leaderboard.views.again import command, of_run, of_runs
 from manifests.demo import FOLDER
 from manifests.load import load
 from runner.cli import run as assay
@@ -66,6 +68,19 @@ def test_the_command_of_a_baseline_is_taken_as_it_stands(store: Store, capsys: p
     assert text is not None
     assert assay([*shlex.split(text)[1:], "--dry-run"]) == 0
     assert "reference" in capsys.readouterr().out
+
+
+def test_a_parameter_that_is_named_like_a_secret_is_left_out_and_that_is_said(store: Store) -> None:
+    extra = {"top_p": 0.9, "api_key": "zzz", "headers": {"X-Access-Token": "yyy"}}
+    run = write_run(store, "r", twice(QUIT), model="lab/r", parameters={"extra": extra})
+    entry = read_entry(store, run)
+    assert isinstance(entry, Entry)
+    one, every = page("", of_run(entry)), page("", of_runs([entry]))
+    for shown in (html_of(one), html_of(every), str(one.blocks[0].data), str(every.blocks[0].data)):
+        assert "zzz" not in shown
+        assert "yyy" not in shown
+        assert "top_p=0.9" in shown
+    assert "A part of it may not be shown here" in html_of(one)
 
 
 def test_a_run_that_was_made_elsewhere_has_no_command(store: Store) -> None:

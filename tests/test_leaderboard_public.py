@@ -19,11 +19,23 @@ from leaderboard.public import HIDDEN, inline, public, public_value
         ("FileNotFoundError: /home/alice/robots/scene.xml", "FileNotFoundError: …/scene.xml"),
         ('File "/srv/x/z.py", line 3', 'File "…/z.py", line 3'),
         ("socket /run/user/alice", "socket [path]"),
+        ("file:///home/bob/.ssh/id_rsa", "file:[path]"),
+        ("file://host/home/bob/notes.txt", "file:…/notes.txt"),
+        ("mount:/home/bob/x", "mount:[path]"),
+        ("gcc -I/home/bob/include", "gcc -I[path]"),
+        (r"C:\Users\bob\k.txt and D:/data/bob/", "…/k.txt and [path]"),
+        (r'"C:\\Users\\bob\\models"', '"[path]"'),
+        ("https://host:8000/v1/chat and 12:30/day", "https://host:8000/v1/chat and 12:30/day"),
         ("marble/dual-panda/A007 at 1.2 m/s and 3/4", "marble/dual-panda/A007 at 1.2 m/s and 3/4"),
         ("https://user:pw@host/v1", f"https://{HIDDEN}@host/v1"),
         ("key sk-abcdefghijklmnop1234 was refused", f"key {HIDDEN} was refused"),
+        ("gsk_abcdefghijklmnop1234 and nvapi-abcdefghijklmnop", f"{HIDDEN} and {HIDDEN}"),
         ("Authorization: Bearer abcdefghijklmnop", f"Authorization: {HIDDEN}"),
         ("OPENAI_API_KEY=whatever is set", f"OPENAI_API_KEY={HIDDEN} is set"),
+        ("start another run with RUN=... or RUN=....", "start another run with RUN=... or RUN=...."),
+        ("KEY=...x is set", f"KEY={HIDDEN} is set"),
+        ("GET https://host/v1?api_key=zzz&n=1 failed", f"GET https://host/v1?api_key={HIDDEN}&n=1 failed"),
+        ('{"access_token": "y z", "max_tokens": 9}', f'{{"access_token": {HIDDEN}, "max_tokens": 9}}'),
         ("\x1b[31mred\x07", "\\x1b[31mred\\x07"),
         ("turn \u202eback", "turn \\u202eback"),
         ("two\nlines", "two\nlines"),
@@ -31,6 +43,7 @@ from leaderboard.public import HIDDEN, inline, public, public_value
 )
 def test_a_stored_text_is_shown_without_what_is_not_public(stored: str, shown: str) -> None:
     assert public(stored) == shown
+    assert public(shown.replace("\\", "")) == shown.replace("\\", "")
 
 
 def test_values_of_fields_named_like_a_secret_are_left_out_at_any_depth() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from leaderboard.blocks import Block, data_of
 from leaderboard.markup import Safe, code, join, link, notice, small, table, tag
-from leaderboard.public import public
+from leaderboard.public import HIDDEN, public, without_secrets
 from leaderboard.ranking import BASELINE
 from leaderboard.source import Entry
 from leaderboard.views import parts
@@ -25,7 +25,8 @@ OPTIONS = ("temperature", "effort", "base_url", "max_output_tokens")  # paramete
 
 def command(run: Run) -> str | None:
     """``assay evaluate`` with what the settings of a run say, under a new name; None for a run that was made elsewhere.
-    A baseline is its own agent, with a level and grants of its own, and calls no model."""
+    A baseline is its own agent, with a level and grants of its own, and calls no model. The value of a parameter that
+    is named like a secret is left out."""
     if run.kind != EVALUATED:
         return None
     settings, agent = run.settings, run.settings["agent"]
@@ -38,7 +39,7 @@ def command(run: Run) -> str | None:
     words = ["assay", "evaluate"]
     for name, value in given.items():
         words += [] if value is None else [f"--{name}", str(value)]
-    extra = parameters.get("extra")
+    extra = without_secrets(parameters.get("extra"))
     for name, value in extra.items() if isinstance(extra, dict) else ():
         words += ["--parameter", f"{name}={json.dumps(value)}"]
     words += ["--stream"] * bool(parameters.get("stream")) + ["--gpus"] * bool(settings.get("gpus"))
@@ -102,6 +103,6 @@ def _compare() -> Safe:
 
 def _shown(found: str) -> Safe:
     text = tag("pre", code(found))
-    if public(found) == found:
+    if public(found) == found and HIDDEN not in found:
         return text
     return join((text, notice("A part of it may not be shown here: its submitter knows it.")))
