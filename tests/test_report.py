@@ -150,7 +150,10 @@ def test_tasks_that_may_still_be_solved_are_counted_by_their_bounds(tmp_path: Pa
     head = "sequence,environment_id,condition,outcome,failure_code,incident"
     file.write_text(f"{head}\n1,marble/dual-panda/A007,0,success,,\n")
     score = ["score", "--ledger", str(file), "--subset", "ep-launch", "--protocol", "single"]
-    assert "tasks solved, of 34: 1–34 in at least one condition, 0–34 in every condition" in assay(tmp_path, *score, check=0).stdout
+    assert (
+        "tasks solved, of 34: 1–34 in at least one condition, 0–34 in every condition"
+        in assay(tmp_path, *score, check=0).stdout
+    )
     (total, *_) = csv.DictReader(io.StringIO(assay(tmp_path, *score, "--format", "csv", check=0).stdout))
     assert [total[f"tasks_at_least_one_at_1{end}"] for end in ("", "_lower", "_upper")] == ["", "1", "34"]
 
