@@ -32,6 +32,14 @@ class Timeouts(Strict):
     answer_s: PositiveFloat
 
 
+class AnswerBytes(Strict):
+    """The longest answer that is taken, in bytes without transfer coding: one that comes ``whole``, and a ``streamed``
+    one, in which each token has an event of its own. A longer one is given up while it is read: ``provider_fault``."""
+
+    whole: Positive
+    streamed: Positive
+
+
 class Estimate(Strict):
     """How tokens are counted where the provider gives none. ``tokens_per_answer`` is reserved under a token rate before
     the answer's length is known."""
@@ -69,6 +77,7 @@ class ModelCalls(Strict):
 
     retry: Retry
     timeouts: Timeouts
+    answer_bytes: AnswerBytes
     rate_window_s: PositiveFloat
     estimate: Estimate
     tolerated_in_a_row: dict[str, Annotated[int, Field(ge=0, le=100)]]

@@ -38,6 +38,14 @@ FINAL = [
     ("context_overflow", error(400, "request (9000 tokens) exceeds the available context size (8192 tokens)")),
     ("context_overflow", error(413, "Payload too large")),
     ("content_filter", error(400, "The prompt was filtered", "content_filter")),
+    (
+        "content_filter",
+        error(400, "Your prompt was flagged as potentially violating our usage policy", "invalid_prompt"),
+    ),
+    (
+        "quota_gone",
+        error(400, "You have reached your specified API usage limits. You will regain access on 2026-02-01"),
+    ),
     ("rejected_request", error(400, "Unsupported parameter: 'effort'", "unsupported_parameter")),
     ("rejected_request", error(422, "messages[3].role: invalid")),
     ("model_not_found", error(400, "No such deployment", "model_not_found")),

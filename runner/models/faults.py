@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from manifests.calls import FaultSignature, ModelCalls
+from runner.models.inflate import BADLY_CODED, TOO_LONG
 from runner.models.library import Result
 from runner.models.redact import Redactor
 
@@ -21,6 +22,8 @@ ANSWERS = range(200, 204)  # statuses with which an answer may come; 204 and 205
 NO_ANSWER = {2: "an answer without a body", 3: "a redirect that is not followed; BASE_URL= takes the address itself"}
 CODES = ("code", "type", "__type", "status", "reason")  # keys under which the kind of an error stands
 INNER = ("innererror", "inner_error", "details")  # and those of what may say it more closely
+# Ends of an exchange that would come again with all their bytes.
+FOR_GOOD = frozenset((TOO_LONG, BADLY_CODED))
 BROKEN_OFF = frozenset(("error", "network_error", "insufficient_system_resource"))
 
 
@@ -40,7 +43,11 @@ def fault_of(result: Result, body: Any, policy: ModelCalls, redactor: Redactor, 
     exchange = result.exchange
     if exchange.broken is not None:
         evidence = {"status": exchange.status, "transport": exchange.broken}
-        return Fault("provider_fault", f"no answer from the provider: {exchange.broken}", True, None, evidence)
+        text = f"no answer from the provider: {exchange.broken}"
+        if exchange.broken == TOO_LONG:
+            most = policy.answer_bytes
+            text = f"the provider's answer is over {most.whole:,} bytes, or {most.streamed:,} streamed"
+        return Fault("provider_fault", text, exchange.broken not in FOR_GOOD, None, evidence)
     status = _status(result, body)
     if status is None and _cut_short(exchange.headers, body):
         evidence = {"status": exchange.status, "transport": "IncompleteStream"}

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from runner.errors import BadInput
 
 if TYPE_CHECKING:
-    from manifests.calls import Timeouts
+    from manifests.calls import ModelCalls
     from runner.models.tap import Exchange
 
 KEPT = ("LITELLM_PROXY_API_KEY", "LITELLM_PROXY_API_BASE")  # the names under which users give a key for litellm's proxy
@@ -116,7 +116,7 @@ class Library:
 
             from runner.models.tap import install
 
-            install(connect_s=_timeouts().connect_s)
+            install(_calls().timeouts.connect_s, _calls().answer_bytes)
             litellm.utils.dispatch_success_logging = litellm.utils.update_response_metadata = _left_out
             litellm.main.update_messages_with_model_file_ids = _unchanged
             litellm.utils.json_data = None  # a tokenizer as objects, 15 MB; what reads it has its text
@@ -225,7 +225,7 @@ class Library:
             tools=list(request.tools) if request.tools else None,
             base_url=request.base_url,
             api_key=request.api_key,
-            timeout=_timeouts().answer_s,  # always the same: with another one litellm makes a new client and connection
+            timeout=_calls().timeouts.answer_s,  # always the same: another one makes litellm open a new connection
             max_retries=0,
             num_retries=0,
             **options,
@@ -253,7 +253,7 @@ def _unchanged(messages: Any, **_: object) -> Any:
     return messages
 
 
-def _timeouts() -> Timeouts:
+def _calls() -> ModelCalls:
     from manifests.load import load
 
-    return load().model_calls.timeouts
+    return load().model_calls
