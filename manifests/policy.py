@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Literal, Self
 
-from pydantic import AwareDatetime, Field, RootModel, model_validator
+from pydantic import Field, RootModel, model_validator
 
 from manifests.models import Name, Positive, PositiveFloat
-from manifests.records import Outcome, Strict
+from manifests.records import Moment, Outcome, Strict
 
 # protocols.json, causes.json, codes.json
 
@@ -114,7 +114,7 @@ class TrustedKey(Strict):
 
     name: Name
     public_key: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-    since: AwareDatetime
+    since: Moment
 
 
 class TrustList(Strict):

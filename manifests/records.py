@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
 SCHEMA_VERSION = 1
 
@@ -15,6 +15,18 @@ Level = Literal["L0", "L1", "L2", "L3"]
 LARGEST = 2**53  # what every reader of JSON holds exactly, and every sum of ours too
 Whole = Annotated[int, Field(ge=-LARGEST, le=LARGEST)]
 Number = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
+
+
+def _on_utc(value: datetime) -> datetime:
+    """A zone may move the first and the last day of the calendar out of it, and no such time can be written on UTC."""
+    try:
+        value.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("is before the year 1 or after the year 9999 on UTC; write it as UTC") from None
+    return value
+
+
+Moment = Annotated[AwareDatetime, AfterValidator(_on_utc)]
 
 
 class Strict(BaseModel):
@@ -104,9 +116,9 @@ class AttemptRecord(Strict):
     images: tuple[ImageIdentity, ...]
     fingerprint: dict[str, Any]
     realized: dict[str, Any]
-    opened_at: AwareDatetime
-    began_at: AwareDatetime | None
-    closed_at: AwareDatetime
+    opened_at: Moment
+    began_at: Moment | None
+    closed_at: Moment
     acted: bool
     wall_s: Number
     success_wall_s: Number | None = None
