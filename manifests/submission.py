@@ -297,6 +297,7 @@ class DecisionPayload(Strict):
     reviewer: str
     reason: str
     evidence: tuple[EvidenceFile, ...]
+    time: Instant | None = None  # a decision of an older release has none
     key: Sha256 | None
     signature: str | None
 

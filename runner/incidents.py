@@ -7,6 +7,7 @@ have no effect.
 from __future__ import annotations
 
 import hashlib
+import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +35,8 @@ from runner.store.tables import AttemptRow
 from runner.store.text import now, parse
 
 LONGEST = 4000  # characters of a reason: it stands in every report
+LONGEST_NAME = 100  # characters of a reviewer
+LARGEST_EVIDENCE = 1 << 30  # bytes of a file of evidence
 
 
 @dataclass(frozen=True)
@@ -50,10 +53,12 @@ def reviewer(name: str | None, key: Key | None, manifests: Manifests) -> Reviewe
     trusted = manifests.trust.name_of(key.public, now()) if key is not None else None
     if trusted is not None and name not in (None, trusted):
         raise BadInput(f"reviewer {name!r}: the trust list calls this key {trusted!r}; leave --reviewer out")
-    chosen = trusted or name
+    chosen = trusted or " ".join((name or "").split())
     if not chosen:
         raise BadInput("reviewer: no trusted key says who you are; give --reviewer NAME")
-    if chosen == POLICY_REVIEWER:
+    if len(chosen) > LONGEST_NAME or not chosen.isprintable():
+        raise BadInput(f"reviewer {chosen[:40]!r}: give 1 to {LONGEST_NAME} characters, none that cannot be printed")
+    if chosen.casefold() == POLICY_REVIEWER:
         raise BadInput(f"reviewer {chosen!r} is the name of automatic decisions; give your own")
     return Reviewer(chosen, key, trusted is not None)
 
@@ -254,6 +259,12 @@ def _payload(
 def _file(path: Path) -> dict[str, Any]:
     """Name, size and hash of a file of evidence. The file itself stays with the reviewer."""
     try:
+        if not stat.S_ISREG((status := path.stat()).st_mode):
+            raise BadInput(f"evidence {path}: is no file; give one, and not a folder, a pipe or a device")
+        if status.st_size > LARGEST_EVIDENCE:
+            raise BadInput(
+                f"evidence {path}: {status.st_size} bytes, at most {LARGEST_EVIDENCE} are read; give the part"
+            )
         with path.open("rb") as file:
             found = hashlib.file_digest(file, "sha256").hexdigest()
             size = file.tell()

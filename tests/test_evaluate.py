@@ -202,7 +202,7 @@ def test_a_second_live_evaluation_of_the_same_run_is_refused(tmp_path: Path) -> 
     second = start(tmp_path, "slow", parameters=[{}])
     _, error = second.communicate(timeout=60)
     assert second.returncode == 2
-    assert f"run test is being evaluated by process {process.pid} on " in error
+    assert f"run test is in use by process {process.pid} on " in error
     process.send_signal(signal.SIGTERM)
     assert process.wait(60) == 130
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sqlite3
 from dataclasses import replace
 from datetime import timedelta
@@ -20,7 +21,7 @@ from runner.incidents import Reviewer, confirm, incidents, reject, reviewer
 from runner.keys import new_key
 from runner.score import score_run
 from runner.store import ledger
-from runner.store.decisions import PAYLOAD_TYPE, body, incident_state, signed_bytes
+from runner.store.decisions import PAYLOAD_TYPE, body, incident_state, signed_bytes, why_proposal
 from runner.store.scored import scored_attempt
 from runner.store.store import Run, Store
 from runner.store.text import canonical, now
@@ -218,6 +219,10 @@ def test_evidence_that_cannot_be_read_or_is_empty_is_named(
     run = one_condition(store, "r", LATE_FAULT)
     with pytest.raises(BadInput, match=r"evidence .*gone: cannot be read \(No such file"):
         confirm(store, run, 2, *trusted, REASON, [tmp_path / "gone"])
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", Path("/dev/zero")):
+        with pytest.raises(BadInput, match="is no file; give one, and not a folder, a pipe or a device"):
+            confirm(store, run, 2, *trusted, REASON, [path])
     (tmp_path / "empty").touch()
     with pytest.raises(BadInput, match="the file is empty and shows nothing"):
         confirm(store, run, 2, *trusted, REASON, [tmp_path / "empty"])
@@ -276,6 +281,8 @@ FORGERIES: list[dict[str, Any]] = [
     {"key": "00" * 32},
     {"evidence": [{"name": "x", "size": 1, "sha256": "0" * 64}]},
     {"run": "another"},
+    {"time": "2030-01-01T00:00:00.000000Z"},
+    {"time": None},
     {"record": "0" * 64},
     {"reviewer": "policy", "key": None, "signature": None},
 ]
@@ -350,6 +357,22 @@ def test_a_signed_rejection_that_makes_a_success_of_an_incident_does_not_bind(
     assert (state.incident, state.binding, len(state.proposals)) == ("candidate", None, 4)
 
 
+def test_a_signature_of_before_times_were_signed_holds_and_is_a_proposal(
+    store: Store, trusted: tuple[Manifests, Reviewer]
+) -> None:
+    manifests, who = trusted
+    assert who.key is not None
+    run = one_condition(store, "r", LATE_FAULT)
+    found = body(run.id, json.loads(store.attempt(run, 2).record or ""), "confirmed", reviewer=BOARD, reason=REASON)
+    found.pop("time")
+    signature = who.key.sign(PAYLOAD_TYPE, signed_bytes(found))
+    store.append(run, "decision", {**found, "key": who.key.public, "signature": signature})
+    state = incident_state(store.attempt(run, 2), manifests)
+    assert (state.incident, state.binding) == ("candidate", None)
+    assert "covers no time, as those of older releases; decide again" in why_proposal(state.proposals[0], manifests)
+    assert confirm(store, run, 2, manifests, who, "again").incident == "confirmed"
+
+
 def test_of_two_trusted_decisions_the_first_binds(store: Store, tmp_path: Path) -> None:
     one, two = new_key(tmp_path / "1.pem"), new_key(tmp_path / "2.pem")
     both = trusting(one, two)
@@ -363,11 +386,23 @@ def test_of_two_trusted_decisions_the_first_binds(store: Store, tmp_path: Path) 
 
 @pytest.mark.parametrize(
     ("name", "text"),
-    [(None, "give --reviewer NAME"), ("policy", "is the name of automatic decisions"), ("", "give --reviewer NAME")],
+    [
+        (None, "give --reviewer NAME"),
+        ("policy", "is the name of automatic decisions"),
+        ("", "give --reviewer NAME"),
+        (" Policy ", "is the name of automatic decisions"),
+        (" ", "give --reviewer NAME"),
+        ("x" * 101, "give 1 to 100 characters"),
+        ("Eve\u202e", "none that cannot be printed"),
+    ],
 )
 def test_a_reviewer_has_a_name(name: str | None, text: str) -> None:
     with pytest.raises(BadInput, match=text):
         reviewer(name, None, load())
+
+
+def test_a_name_with_other_blanks_is_the_same_reviewer() -> None:
+    assert reviewer(" Eve  Adams ", None, load()).name == "Eve Adams"
 
 
 def test_a_trusted_key_has_the_name_that_the_board_gave_it(tmp_path: Path) -> None:

@@ -48,6 +48,13 @@ def edit(home: Path, *statements: str) -> None:
     raw.close()
 
 
+def checked(store: Store) -> None:
+    """What a command does before it shows a number."""
+    run = store.find_run("test")
+    assert run is not None
+    store.check_intact(run)
+
+
 def refused(home: Path) -> str:
     made = again(home)
     with pytest.raises(Damaged) as caught:
@@ -79,6 +86,59 @@ def test_a_table_of_attempts_that_is_not_what_the_ledger_says_is_not_gone_on_wit
 ) -> None:
     edit(home, statement)
     assert said in refused(home)
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("UPDATE entry SET time = 'garbage' WHERE sequence = 3", "'garbage' is stored as a time and is none"),
+        ("UPDATE attempt SET opened_at = 'x' WHERE condition = 0", "'x' is stored as a time and is none"),
+        ("UPDATE run SET created_at = 'x'", "'x' is stored as a time and is none"),
+        *(
+            (
+                f"UPDATE entry SET payload = '{{\"a\":{'[' * deep}{']' * deep}}}' WHERE sequence = 3",
+                "entry 3 was changed: its payload is",
+            )
+            for deep in (900, 100_000)
+        ),
+        (
+            "UPDATE run SET settings = replace(settings, '\"scripted\"', '\"gpt-9\"')",
+            "its settings in the table of runs",
+        ),
+        ("UPDATE run SET settings = '[]'", "its settings are not JSON"),
+        (f"UPDATE run SET settings = '{'[' * 100_000}'", "its settings are not JSON (is nested too deeply)"),
+        ("UPDATE run SET withdrawn = '{}', withdrawn_at = created_at", "its tombstone holds no reviewer and reason"),
+        (
+            'UPDATE run SET withdrawn = \'{"reason":"x","reviewer":"y"}\', withdrawn_at = created_at',
+            "whether it is withdrawn is in the table of runs not what its ledger says",
+        ),
+    ],
+    ids=lambda value: str(value)[:50],
+)
+def test_whatever_is_edited_in_the_database_is_one_line_before_any_number(
+    home: Path, statement: str, said: str
+) -> None:
+    edit(home, statement)
+    store = Store(home)
+    with pytest.raises(Damaged) as caught:
+        checked(store)
+    assert said in str(caught.value)
+    assert "restore the store from a backup" in str(caught.value)
+    store.close()
+
+
+def test_a_run_whose_tombstone_was_taken_away_gives_no_number(home: Path) -> None:
+    store = Store(home)
+    run = store.find_run("test")
+    assert run is not None
+    store.withdraw_run(run, "the board", "of ours")
+    store.check_intact(run)
+    store.close()
+    edit(home, "UPDATE run SET withdrawn = NULL, withdrawn_at = NULL")
+    store = Store(home)
+    with pytest.raises(Damaged, match="whether it is withdrawn is in the table of runs not what its ledger says"):
+        store.check_intact(run)
+    store.close()
 
 
 def test_a_run_is_checked_by_reading_its_ledger_once(home: Path) -> None:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,9 @@ from runner.errors import AssayError, BadInput
 from runner.keys import new_key
 from runner.score import score_run
 from runner.store import ledger
-from runner.store.decisions import incident_state
+from runner.store.decisions import incident_state, why_proposal
 from runner.store.store import Store
-from runner.store.text import now
+from runner.store.text import now, stamp
 from runner.submission import importing
 from runner.submission.bundle import submit
 from runner.submission.importing import import_bundle
@@ -193,6 +194,17 @@ def test_a_decision_of_a_submitter_confirms_only_where_the_board_trusts_their_ke
         assert incident_state(row, manifests).incident == incident
         result = score_run(store, run, manifests)
         assert len(result["candidates"]) == (incident == "candidate")
+
+
+def test_a_decision_is_no_younger_than_the_time_under_its_signature(tmp_path: Path) -> None:
+    made = origin()
+    manifests = trusting(made.key, since=now() + timedelta(hours=1))
+    forged = candidate(made.key)
+    forged.lines[-1]["time"] = stamp(now() + timedelta(hours=2))  # the entry's time is the submitter's to write
+    store, run = taken_in(tmp_path, forged.forged().write(tmp_path / "b.zip"), manifests)
+    state = incident_state(min(store.attempts(run), key=lambda row: row.sequence), manifests)
+    assert (state.incident, state.binding) == ("candidate", None)
+    assert "and it was made on" in why_proposal(state.proposals[0], manifests)
 
 
 def test_a_signing_key_is_in_no_bundle() -> None:

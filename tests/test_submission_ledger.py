@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -51,10 +51,12 @@ RECORDED: list[tuple[str, Any, str]] = [
     ("sequence", 99, r"record.sequence: is 99, and 2 by the attempt's entries"),
     ("environment_id", "marble/dual-panda/A025", r"record.environment_id: is 'marble/dual-panda/A025'"),
     ("condition", 1, r"record.condition: is 1, and 0 by the attempt's entries"),
-    ("opened_at", "2026-01-01T00:00:00Z", r"record.opened_at: is datetime.datetime\(2026, 1, 1"),
+    ("opened_at", "2026-01-01T00:00:00Z", r"record.opened_at: is 2026-01-01T00:00:00.000000Z, and"),
     ("began_at", None, r"record.began_at: is None"),
     ("closed_at", "2036-01-01T00:00:00Z", r"record.closed_at: 2036-\S+ is after its entry of"),
     ("closed_at", "2006-01-01T00:00:00Z", r"record.closed_at: 2006-\S+ is long before its entry of"),
+    ("closed_at", "9999-12-31T23:59:59-23:00", r"record.closed_at: .* after the year 9999 on UTC; write it as UTC"),
+    ("began_at", "0001-01-01T00:00:00+23:00", r"record.began_at: .* before the year 1 or .* on UTC; write it as UTC"),
     ("agent.digest", "0" * 64, r"record.agent.digest: is '0+', and '[0-9a-f]{64}' by the run's settings"),
     ("agent.parameters", {"effort": "high"}, r"record.agent.parameters"),
     ("settings.level", "L0", r"record.settings.level: is 'L0', and 'L3' by the manifests"),
@@ -99,9 +101,22 @@ def replace_image(made: Forge) -> None:
         closed["record"]["images"][0]["content"] = "1" * 64
 
 
-def decide(made: Forge, decision: str, key: Any, ruled: Any = None, *, valid: bool = True) -> None:
+def second_image(made: Forge, content: str | None = None) -> None:
+    """An unknown image, or the same once more, before the one that the run names."""
+    image = made.record["images"][0]
+    made.record["images"].insert(0, {**image, "content": content or image["content"]})
+
+
+def add_artifacts(made: Forge, *names: str) -> None:
+    found = made.artifact("states.npy")
+    made.record["artifacts"] += [{**found, "name": name} for name in names]
+
+
+def decide(
+    made: Forge, decision: str, key: Any, ruled: Any = None, *, valid: bool = True, time: datetime | None = None
+) -> None:
     record = made.record
-    found = body(record["run"], record, decision, reviewer="somebody", reason="of ours", ruled=ruled)
+    found = body(record["run"], record, decision, reviewer="somebody", reason="of ours", ruled=ruled, time=time)
     signature = key.sign(PAYLOAD_TYPE, signed_bytes(found))
     if not valid:
         found["reason"] = "changed after signing"
@@ -142,6 +157,11 @@ def nowhere(made: Forge) -> None:
 LEDGER: list[tuple[str, Change, str]] = [
     ("replaced image identity in records", replace_image,
      r"record.images.mujoco: is '1+', and '[0-9a-f]{64}' by the run"),
+    ("an unknown image before the known one of its role", lambda made: second_image(made, "0" * 64),
+     r"record.images\[1\].role: 'mujoco' stands twice; an attempt has one image of each role"),
+    ("an image twice", second_image, r"record.images\[1\].role: 'mujoco' stands twice"),
+    ("a run named like the id of another", lambda made: put(made.lines[0], "payload.name", "535e" * 8),
+     r"payload.name: RUN='535e\w+': 32 hexadecimal digits are the id of a run; use another name"),
     ("no image", lambda made: put(made.settings, "images", {}), r"settings.images.mujoco: has no image 'mujoco'"),
     ("unknown role", lambda made: made.settings["images"]["mujoco"].update(hack="0" * 64),
      r"mujoco.hack: unknown image role"),
@@ -172,7 +192,11 @@ LEDGER: list[tuple[str, Change, str]] = [
     ("an artifact above its folder", lambda made: rename(made, "../../x.npy"),
      r"name: '../../x.npy' leads out of the attempt"),
     ("an absolute artifact", lambda made: rename(made, "/etc/passwd"), r"name: '/etc/passwd' leads out of the attempt"),
-    ("an artifact over the record", lambda made: rename(made, "record.json"), r"name: 'record.json' leads out"),
+    ("an artifact over the record", lambda made: rename(made, "record.json"), r"name: 'record.json' takes the place"),
+    ("a file under the record", lambda made: add_artifacts(made, "record.json/x"),
+     r"name: 'record.json/x' takes the place of the attempt's own record.json; give the file another name"),
+    ("a file in a file", lambda made: add_artifacts(made, "zz", "zz/b"), r"name: 'zz' stands twice, or another file"),
+    ("a file before its folder", lambda made: add_artifacts(made, "zz/b", "zz"), r"name: 'zz' stands twice, or"),
     ("an artifact twice", lambda made: rename(made, "states.npy"), r"name: 'states.npy' stands twice"),
     ("an artifact of another size", lambda made: put(made.artifact("states.npy"), "size", 3), r"size: 3, the file has"),
     ("an artifact without hash", lambda made: put(made.artifact("states.npy"), "sha256", "../x"),
@@ -307,6 +331,25 @@ def test_a_decision_of_the_future_is_refused_since_its_key_may_be_trusted_by_the
         made.lines[-1]["time"] = stamp(now() + ahead)
         text = problems(made.forged().write(tmp_path / "b.zip"))
         assert bool(re.search(r"ledger.jsonl\[\d+\].time: \S+ is in the future", text)) == refused, text
+        signed = candidate()
+        decide(signed, "confirmed", origin().key, time=now() + ahead)
+        text = problems(signed.forged().write(tmp_path / "signed.zip"))
+        assert bool(re.search(r"ledger.jsonl\[\d+\].payload.time: \S+ is in the future", text)) == refused, text
+
+
+@pytest.mark.parametrize(
+    ("year", "said"), [("9999", "is in the future: the sub"), ("0001", "is before there was this program")]
+)
+def test_a_run_of_another_age_is_taken_with_a_note_on_its_clock(tmp_path: Path, year: str, said: str) -> None:
+    made = forge("noop")
+    for line in made.lines:
+        line["time"] = f"{year}-12-31T23:59:59.000000Z"
+    for record in (closed["record"] for closed in made.of("closed")):
+        for name in ("opened_at", "began_at", "closed_at"):
+            record[name] = f"{year}-12-31T23:59:59Z"
+    report = verify(made.forged().write(tmp_path / "b.zip"))
+    assert not report.problems
+    assert [str(note) for note in report.notes if said in str(note)]
 
 
 def test_a_confirmed_incident_is_ruled_to_be_nothing(tmp_path: Path) -> None:

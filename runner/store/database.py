@@ -24,7 +24,7 @@ from sqlmodel import Session
 from runner.errors import AssayError, BadInput
 from runner.store import waiting
 from runner.store.filesystem import DOUBTFUL, NETWORK, filesystem_magic, why_not_made
-from runner.store.tables import SCHEMA_VERSION
+from runner.store.tables import SCHEMA_VERSION, NoTime
 
 READER_TIMEOUT_S = 2  # WAL readers wait for nobody but a recovery; somebody is looking at the page meanwhile
 _MIGRATION_LOCK = 7_115_397  # PostgreSQL advisory lock: one migration at a time
@@ -144,6 +144,8 @@ class Database:
                 raise StoreFull(f"store {self.label}: {cause}: free disk space, then run the same command") from None
             kind = StoreLocked if "locked" in cause else StoreError
             raise kind(f"store {self.label}: {cause}: {_advice(cause, self.path, read_only=self.read_only)}") from None
+        except NoTime as error:
+            raise Damaged(f"store {self.label}: {error}: restore the store from a backup") from None
         except DatabaseError as error:
             if isinstance(error.orig, sqlite3.IntegrityError) or type(error).__name__ == "IntegrityError":
                 raise

@@ -1,7 +1,8 @@
 """Decisions about incidents, and which of them bind (design: section 7; docs/incidents.md).
 
 A ``decision`` entry of the ledger holds what :func:`body` gives, and ``key`` and ``signature`` of who signed it, or
-null. It binds when a key signed it that was on the board's trust list by then. One by the reviewer ``policy`` needs no
+null. It binds when a key signed it that was on the board's trust list by then: by the time that is under the signature,
+and by that of its entry, which in a submitted ledger anybody can write. One by the reviewer ``policy`` needs no
 signature: it binds where the cause table and the record say that it may, which any reader can check. Every other one is
 a proposal: it stands in the ledger and changes nothing. The first binding decision is final, except that a person's
 overrules the policy's.
@@ -17,25 +18,26 @@ from typing import Any
 from manifests import lookup
 from manifests.load import Manifests
 from manifests.policy import POLICY_REVIEWER
-from manifests.records import AttemptRecord, Outcome
+from manifests.records import AttemptRecord, Outcome, utc
 from runner.store.signature import holds
 from runner.store.tables import AttemptRow
-from runner.store.text import canonical, digest, parse, stamp
+from runner.store.text import canonical, digest, now, parse, stamp
 from scoring.ledger import Incident
 
 PAYLOAD_TYPE = "application/vnd.assay.incident-decision.v1+json"
 DECISIONS = ("confirmed", "rejected")
-SIGNED = ("run", "attempt", "record", "decision", "ruled", "reviewer", "reason", "evidence")
+SIGNED = ("run", "attempt", "record", "decision", "ruled", "reviewer", "reason", "evidence", "time")
 
 
 @dataclass(frozen=True)
 class Decision:
-    """One decision as the ledger has it. ``sequence`` and ``time`` are those of its entry; ``trusted`` is the name that
-    the trust list gives to the key of a signature that holds and was trusted then, ``binds`` whether the decision may
-    bind by itself."""
+    """One decision as the ledger has it. ``sequence`` is that of its entry; ``time`` is the earlier one of its entry's
+    and of the time that its key signed, or None where none was signed; ``trusted`` is the name that the trust list
+    gives to the key of a signature that holds and was trusted then, ``binds`` whether the decision may bind by
+    itself."""
 
     sequence: int
-    time: datetime
+    time: datetime | None
     payload: dict[str, Any]
     trusted: str | None
     binds: bool
@@ -74,9 +76,11 @@ def body(
     reason: str,
     evidence: Sequence[dict[str, Any]] = (),
     ruled: dict[str, Any] | None = None,
+    time: datetime | None = None,
 ) -> dict[str, Any]:
     """What is signed. The hash of the record ties the decision to what was decided on; ``evidence`` lists further files
-    by name, size and SHA-256; ``ruled`` (cause, code) is what a rejected incident becomes."""
+    by name, size and SHA-256; ``ruled`` (cause, code) is what a rejected incident becomes; ``time`` is when it is made,
+    by default now."""
     return {
         "run": run,
         "attempt": record["attempt"],
@@ -86,12 +90,22 @@ def body(
         "reviewer": reviewer,
         "reason": reason,
         "evidence": list(evidence),
+        "time": stamp(time or now()),
     }
 
 
 def signed_bytes(payload: dict[str, Any]) -> bytes:
-    """Canonical bytes of the signed part of a decision's payload."""
-    return canonical({field: payload.get(field) for field in SIGNED})
+    """Canonical bytes of the signed part of a decision's payload. One of before times were signed has none."""
+    return canonical({field: payload.get(field) for field in SIGNED if field != "time" or field in payload})
+
+
+def signed_time(payload: dict[str, Any]) -> datetime | None:
+    """When a decision says that it was made, or None where it says no instant."""
+    try:
+        found = datetime.fromisoformat(payload["time"])
+        return utc(found)
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return None
 
 
 def incident_state(row: AttemptRow, manifests: Manifests) -> IncidentState:
@@ -158,9 +172,11 @@ def why_proposal(decision: Decision, manifests: Manifests) -> str:
     listed = manifests.trust.entry(key) if isinstance(key, str) else None
     if listed is None:
         return "no key of this board's trust list signed it"
+    if decision.time is None:
+        return f"the signature by {listed.name} covers no time, as those of older releases; decide again"
     if listed.since <= decision.time:
         return f"the signature in the name of {listed.name} does not hold"
-    return f"this board trusts {listed.name} since {stamp(listed.since)}, and it was recorded on {stamp(decision.time)}"
+    return f"this board trusts {listed.name} since {stamp(listed.since)}, and it was made on {stamp(decision.time)}"
 
 
 def _read(
@@ -173,7 +189,8 @@ def _read(
         and payload.get("record") == record_hash
         and _applies(payload, record, manifests)
     )
-    time = datetime.fromisoformat(item["time"])
+    made = signed_time(payload)
+    time = min(made, datetime.fromisoformat(item["time"])) if made is not None else None
     trusted = _trusted(payload, time, manifests)
     by_policy = payload.get("reviewer") == POLICY_REVIEWER and payload.get("decision") == "confirmed"
     binds = fits and (trusted is not None or (by_policy and policy_confirms(record, manifests)))
@@ -188,9 +205,9 @@ def _applies(payload: dict[str, Any], record: AttemptRecord, manifests: Manifest
     return payload.get("decision") == "confirmed" and record.outcome != "success"
 
 
-def _trusted(payload: dict[str, Any], time: datetime, manifests: Manifests) -> str | None:
+def _trusted(payload: dict[str, Any], time: datetime | None, manifests: Manifests) -> str | None:
     key, signature = payload.get("key"), payload.get("signature")
-    if not isinstance(key, str) or not isinstance(signature, str):
+    if time is None or not isinstance(key, str) or not isinstance(signature, str):
         return None
     name = manifests.trust.name_of(key, time)
     if name is None or not holds(key, signature, PAYLOAD_TYPE, signed_bytes(payload)):

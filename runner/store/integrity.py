@@ -16,6 +16,7 @@ from sqlmodel import Session
 from runner.store import view
 from runner.store.artifacts import RECORD
 from runner.store.tables import AttemptRow, EntryRow, RunRow
+from runner.store.text import canonical, parse
 
 ATTEMPT = re.compile(r"[0-9a-f]{32}")
 PART = re.compile(rf"\.{ATTEMPT.pattern}\.part")
@@ -41,12 +42,31 @@ class _Rows:
         """Nothing waits."""
 
 
-def folded(run: RunRow, entries: Iterable[EntryRow]) -> Mapping[str, AttemptRow]:
-    """The attempts that the entries fold to. Raises LedgerError for an entry that cannot follow the ones before it."""
-    rows = _Rows(RunRow(id=run.id, name=run.name, created_at=run.created_at, settings=run.settings))
+def folded(run: RunRow, entries: Iterable[EntryRow]) -> tuple[RunRow, Mapping[str, AttemptRow]]:
+    """The run and the attempts that the entries fold to. Raises LedgerError for an entry that cannot follow the ones
+    before it, or has not the content of its kind."""
+    fresh = RunRow(id=run.id, name=run.name, created_at=run.created_at, settings=run.settings)
+    rows = _Rows(fresh)
     for entry in entries:
-        view.apply(cast(Session, rows), entry)
-    return rows.attempts
+        try:
+            if entry.kind == "run":
+                fresh.settings = canonical(parse(entry.payload)["settings"]).decode()
+            view.apply(cast(Session, rows), entry)
+        except view.LedgerError:
+            raise
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise view.LedgerError(f"entry {entry.sequence} has not the content of a {entry.kind!r}") from None
+    return fresh, rows.attempts
+
+
+def run_difference(expected: RunRow, found: RunRow) -> str | None:
+    """Where the table of runs differs from the ledger, or None: settings name model, tasks and protocol of a score. The
+    name is not asked for: an import gives another one."""
+    if expected.settings != found.settings:
+        return "its settings in the table of runs are not those of the first entry of its ledger"
+    if (expected.withdrawn, expected.withdrawn_at) != (found.withdrawn, found.withdrawn_at):
+        return "whether it is withdrawn is in the table of runs not what its ledger says"
+    return None
 
 
 def difference(expected: Mapping[str, AttemptRow], found: Iterable[AttemptRow]) -> str | None:

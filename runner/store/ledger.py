@@ -114,7 +114,11 @@ def verify(found: Iterable[Entry]) -> str | None:
             return f"entry {expected} is missing (found {entry.sequence})"
         if entry.previous != previous:
             return f"entry {entry.sequence} does not follow the entry before it"
-        if entry.hash != entry_hash(entry.run, entry.sequence, entry.kind, entry.time, entry.payload, entry.previous):
+        try:
+            right = entry_hash(entry.run, entry.sequence, entry.kind, entry.time, entry.payload, entry.previous)
+        except ValueError as error:
+            return f"entry {entry.sequence} was changed: its payload {error}"
+        if entry.hash != right:
             return f"entry {entry.sequence} was changed: its hash does not match its content"
         previous, expected = entry.hash, expected + 1
     return None if expected > 1 else "the ledger is empty"

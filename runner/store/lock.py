@@ -32,8 +32,7 @@ class RunLock:
             holder = _holder(self._descriptor)
             os.close(self._descriptor)
             raise BadInput(
-                f"run {run_name} is being evaluated by {holder}: wait for it to end or stop it, or name another "
-                "run with RUN=..."
+                f"run {run_name} is in use by {holder}: wait for it to end or stop it, or name another run with RUN=..."
             ) from None
         content = {"pid": os.getpid(), "host": socket.gethostname(), "since": stamp(now())}
         with suppress(OSError):  # a full disk: the lock holds all the same, and a finished run needs no more

@@ -111,9 +111,10 @@ class Store:
             return _run(row)
 
     def find_run(self, name: str) -> Run | None:
-        """By name or id."""
+        """By name or id. An id goes before a name that looks like it, which older releases did not refuse."""
         with self.database.read() as session:
-            row = session.exec(select(RunRow).where((RunRow.name == name) | (RunRow.id == name))).first()
+            rows = session.exec(select(RunRow).where((RunRow.name == name) | (RunRow.id == name))).all()
+            row = max(rows, key=lambda row: row.id == name, default=None)
             return _run(row) if row else None
 
     def runs(self) -> list[Run]:
@@ -128,8 +129,8 @@ class Store:
             return dict(found.all())
 
     def lock(self, name: str) -> RunLock:
-        """Raises BadInput naming the process that evaluates this run now."""
-        check_name(name)
+        """By name or id. Raises BadInput naming the process that works on this run now."""
+        _check_file_name(name)
         return RunLock(self.home / LOCKS / f"{name}.lock", name)
 
     def folder(self, run: Run) -> Path:
@@ -195,21 +196,27 @@ class Store:
             return _broken(ledger.rows(session, run.id))
 
     def diverged(self, run: Run) -> str | None:
-        """Where the table of attempts or the folders of artifacts are not what the ledger says, or None."""
+        """Where the tables of runs and attempts or the folders of artifacts are not what the ledger says, or None."""
         with self.database.read() as session:
             return self._diverged(session, run, ledger.rows(session, run.id))
 
     def _diverged(self, session: Session, run: Run, entries: Iterable[EntryRow]) -> str | None:
         try:
-            expected = integrity.folded(session.get_one(RunRow, run.id), entries)
+            row = session.get_one(RunRow, run.id)
+            begun, expected = integrity.folded(row, entries)
         except LedgerError as error:
             return str(error)
         found = session.exec(select(AttemptRow).where(AttemptRow.run_id == run.id))
-        return integrity.difference(expected, found) or integrity.unknown_folder(self.folder(run), expected)
+        return (
+            integrity.run_difference(begun, row)
+            or integrity.difference(expected, found)
+            or integrity.unknown_folder(self.folder(run), expected)
+        )
 
     def check_intact(self, run: Run) -> None:
-        """Raises Damaged, naming the first fault, when the hash chain is broken or the table of attempts or the folders
-        of artifacts are not what the ledger says: no number may come from such a run, and no attempt be added."""
+        """Raises Damaged, naming the first fault, when the hash chain is broken or the tables of runs and attempts
+        or the folders of artifacts are not what the ledger says: no number may come from such a run, and no attempt be
+        added."""
         with self.database.read() as session:
             rows = ledger.rows(session, run.id)
             if (broken := _broken(rows)) is not None:
@@ -304,7 +311,14 @@ def _check_whole(path: Path) -> None:
 
 
 def check_name(name: str) -> None:
-    """Raises BadInput for a name that cannot be a folder of its own beside the store's own files."""
+    """Raises BadInput for a name that cannot be a folder of its own beside the store's own files, and for one that has
+    the form of an id, by which another run may be found."""
+    _check_file_name(name)
+    if integrity.ATTEMPT.fullmatch(name):
+        raise BadInput(f"RUN={name!r}: 32 hexadecimal digits are the id of a run; use another name")
+
+
+def _check_file_name(name: str) -> None:
     if not NAME.fullmatch(name):
         raise BadInput(f"RUN={name!r}: use 1 to 100 letters, digits, '.', '_' or '-', beginning with a letter or digit")
     if name.lower() == LOCKS or name.lower().startswith(DATABASE):
@@ -313,9 +327,18 @@ def check_name(name: str) -> None:
 
 def _run(row: RunRow) -> Run:
     withdrawn = None
-    if row.withdrawn is not None and row.withdrawn_at is not None:
-        withdrawn = Withdrawal(row.withdrawn_at, **parse(row.withdrawn))
     try:
-        return Run(row.id, row.name, row.created_at, parse(row.settings), withdrawn)
+        settings = parse(row.settings)
+        if not isinstance(settings, dict):
+            raise ValueError("no object")
     except ValueError as error:
         raise Damaged(f"run {row.name}: its settings are not JSON ({error}): restore the store from a backup") from None
+    if row.withdrawn is not None and row.withdrawn_at is not None:
+        try:
+            payload = parse(row.withdrawn)
+            withdrawn = Withdrawal(row.withdrawn_at, str(payload["reviewer"]), str(payload["reason"]))
+        except (ValueError, KeyError, TypeError):
+            raise Damaged(
+                f"run {row.name}: its tombstone holds no reviewer and reason: restore the store from a backup"
+            ) from None
+    return Run(row.id, row.name, row.created_at, settings, withdrawn)

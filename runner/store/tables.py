@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -9,6 +10,10 @@ from sqlalchemy import BigInteger, DateTime, Dialect, Text, TypeDecorator, Uniqu
 from sqlmodel import Field, SQLModel
 
 SCHEMA_VERSION = "0003"  # head of runner/store/migrations
+
+
+class NoTime(ValueError):
+    """What is stored as an instant is none: it was never written so."""
 
 
 class UtcDateTime(TypeDecorator[datetime]):
@@ -25,6 +30,19 @@ class UtcDateTime(TypeDecorator[datetime]):
             raise ValueError(f"time {value.isoformat()} has no zone")
         moment = value.astimezone(UTC)
         return moment.replace(tzinfo=None) if dialect.name == "sqlite" else moment
+
+    def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[Any], datetime | None] | None:
+        read = super().result_processor(dialect, coltype)
+        if read is None:
+            return None
+
+        def checked(value: Any) -> datetime | None:
+            try:
+                return read(value)
+            except (ValueError, TypeError, OverflowError):
+                raise NoTime(f"{value!r:.40} is stored as a time and is none") from None
+
+        return checked
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
         if value is None:

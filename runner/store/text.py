@@ -59,8 +59,11 @@ def storable(value: Any) -> Any:
 
 
 def canonical(value: Any) -> bytes:
-    """RFC 8785 bytes of ``storable(value)``."""
-    return rfc8785.dumps(storable(value))
+    """RFC 8785 bytes of ``storable(value)``. Raises ValueError for one that is nested too deeply."""
+    try:
+        return rfc8785.dumps(storable(value))
+    except RecursionError:
+        raise ValueError("is nested too deeply") from None
 
 
 def digest(value: Any) -> str:
@@ -69,8 +72,12 @@ def digest(value: Any) -> str:
 
 
 def parse(text: str) -> Any:
-    """The value of stored canonical JSON. Raises ValueError for a key that stands twice, which was never stored."""
-    return strict.loads(text, parse_int=number)
+    """The value of stored canonical JSON. Raises ValueError for what was never stored: a key that stands twice, or a
+    nesting that is too deep."""
+    try:
+        return strict.loads(text, parse_int=number)
+    except RecursionError:
+        raise ValueError("is nested too deeply") from None
 
 
 def stamp(moment: datetime) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 
 from manifests.load import Manifests
 from manifests.submission import ENVELOPE_FILE, LEDGER_FILE, Limits, RunSettings, Statement
+from runner.store.text import now, stamp
 from runner.submission.archive import DAMAGED, Archive
 from runner.submission.blob_check import check_artifacts, check_files
 from runner.submission.envelope import read_envelope
@@ -17,6 +19,7 @@ from runner.submission.record_check import check_record
 from runner.submission.run_check import DecisionCheck, check_coverage, check_settings
 from runner.words import count
 
+EARLIEST = "2026-01-01"  # of an entry: no release of this program is older
 UNSIGNED = "; fetch the bundle again"
 
 
@@ -41,6 +44,7 @@ def check(
     with LedgerReader(report) as ledger:
         readable = _ledger(archive, limits, ledger, report)
         tally = Tally()
+        _times(ledger, limits, report)
         wanted = check_settings(ledger.settings, manifests, report) if ledger.settings is not None else None
         if ledger.settings is not None:
             attempts = _attempts(archive, ledger, ledger.settings, wanted, tally, manifests, limits, report)
@@ -80,6 +84,15 @@ def _ledger(archive: Archive, limits: Limits, ledger: LedgerReader, report: Repo
     except DAMAGED as error:
         report.problem(LEDGER_FILE, f"cannot be read ({error}){UNSIGNED}")
         return False
+
+
+def _times(ledger: LedgerReader, limits: Limits, report: Report) -> None:
+    """A run of the future, or of before this program: of little use to who reads its dates, and no reason to refuse."""
+    latest = stamp(now() + timedelta(seconds=limits.clock_ahead_s))
+    for time, path in ledger.times.items():
+        if not EARLIEST <= time <= latest:
+            when = "in the future" if time > latest else "before there was this program"
+            report.note(path, f"{time} is {when}: the submitter's clock was wrong, and so are the run's dates")
 
 
 def _attempts(

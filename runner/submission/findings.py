@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Literal
 
 from pydantic import ValidationError
 
 from runner.settings import flatten
+from runner.store.text import stamp
 
 ABSENT = object()
 
@@ -81,7 +83,7 @@ def same(one: Any, other: Any) -> bool:
 
 def shown(value: Any) -> str:
     """A value as it fits into a line."""
-    text = "absent" if value is ABSENT else repr(value)
+    text = "absent" if value is ABSENT else stamp(value) if isinstance(value, datetime) else repr(value)
     return text if len(text) <= 100 else f"{text[:97]}..."
 
 

@@ -88,7 +88,7 @@ def _import(store: Store, archive: Archive, limits: Limits, verified: Verified, 
 
 def _refuse_duplicate(store: Store, run_id: str, name: str, key: str) -> None:
     there = store.find_run(run_id)
-    if there is not None:
+    if there is not None and there.id == run_id:
         source = received(store).get(run_id)
         by = "was evaluated here" if source is None else f"was submitted by key {source.key}"
         other = f"; this bundle is signed by another key, {key}" if source is not None and source.key != key else ""

@@ -17,8 +17,11 @@ from sqlmodel import Session, SQLModel, col, select
 
 from manifests.records import SCHEMA_VERSION, AttemptRecord
 from manifests.submission import LEDGER_FILE, PAYLOADS, LedgerLine, RunSettings
+from runner.errors import BadInput
 from runner.store import view
+from runner.store.decisions import signed_time
 from runner.store.ledger import GENESIS, Entry, entry_hash
+from runner.store.store import check_name
 from runner.store.tables import AttemptRow, EntryRow, RunRow
 from runner.store.text import canonical, parse, stamp
 from runner.submission.facts import LedgerEnd
@@ -77,19 +80,21 @@ def lines_of(stream: IO[bytes], limit: int) -> Iterator[bytes]:
 
 @dataclass(frozen=True)
 class Ruled:
-    """What an entry makes of an attempt. ``decision`` is None in a ``ruled`` entry, which alone has an ``outcome``."""
+    """What an entry makes of an attempt. ``decision`` is None in a ``ruled`` entry, which alone has an ``outcome``;
+    ``signed`` is the time under the signature of a decision."""
 
     path: str
     time: datetime
     decision: str | None
     ruled: dict[str, Any] | None
     outcome: str | None
+    signed: datetime | None = None
 
     @classmethod
     def of(cls, line: LedgerLine, path: str) -> Ruled:
         payload, time = line.payload, datetime.fromisoformat(line.time)
         if line.kind == "decision":
-            return cls(path, time, payload["decision"], payload["ruled"], None)
+            return cls(path, time, payload["decision"], payload["ruled"], None, signed_time(payload))
         return cls(path, time, None, {name: payload[name] for name in ("cause", "code")}, payload["outcome"])
 
 
@@ -107,6 +112,7 @@ class LedgerReader:
         self.rulings: list[Ruled] = []
         self._hash, self._size, self._count, self._head = hashlib.sha256(), 0, 0, GENESIS
         self._time = ""
+        self.times: dict[str, str] = {}  # the earliest and the latest time of an entry, with the path of each
         self._open: dict[tuple[str, int], str] = {}
         self._closed: dict[str, int] = {}
         self._connection = _memory().connect()
@@ -177,6 +183,9 @@ class LedgerReader:
                 f"{path}.time", f"{line.time} is before the entry before it: the submitter's clock was set back"
             )
         self._head, self._time = line.hash, line.time
+        self.times.setdefault(line.time, f"{path}.time")
+        ends = (min(self.times), max(self.times))
+        self.times = {time: self.times[time] for time in ends}
 
     def _payload(self, kind: str, payload: Any, path: str) -> bool:
         """Whether the payload has its schema."""
@@ -202,6 +211,7 @@ class LedgerReader:
             self.report.problem(f"{path}.kind", f"{line.kind!r}: {first}; submit the run again")
             return
         if line.kind == "run":
+            self._name(payload["name"], f"{path}.payload.name")
             self.run = {"id": line.run, "name": payload["name"], "created_at": line.time}
             self.settings = RunSettings.model_validate_json(canonical(payload["settings"]), strict=True)
             self._run_row = RunRow(
@@ -226,6 +236,13 @@ class LedgerReader:
             view.apply(self._session, row_of(line))
         except view.LedgerError as error:
             self.report.problem(f"{path}.payload", f"{error}; submit the run again")
+
+    def _name(self, name: str, path: str) -> None:
+        """No store gives a run a name that is the id of another one, or one of its own files."""
+        try:
+            check_name(name)
+        except BadInput as error:
+            self.report.problem(path, str(error))
 
     def _overlap(self, payload: dict[str, Any], path: str) -> None:
         """Attempts at one condition never overlap (design: section 4)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import PurePosixPath
 
 from manifests.load import Manifests
@@ -70,7 +71,12 @@ def _group(record: AttemptRecord, settings: RunSettings, planned: Planned, repor
     versions = {name: settings.versions.get(name) for name in record.settings.versions}
     report.differences(f"{path}.settings.versions", record.settings.versions, versions, "the run's settings")
     if record.images or record.actions:  # an attempt whose containers never started has none
-        images = {image.role: image.content for image in record.images}
+        images: dict[str, str] = {}
+        for number, image in enumerate(record.images):
+            if image.role in images:
+                text = f"{shown(image.role)} stands twice; an attempt has one image of each role: submit the run again"
+                report.problem(f"{path}.images[{number}].role", text)
+            images.setdefault(image.role, image.content)
         report.differences(f"{path}.images", images, settings.images.get(planned.engine, {}), "the run's settings")
 
 
@@ -148,16 +154,18 @@ def _physics(record: AttemptRecord, report: Report, path: str) -> None:
 
 
 def _artifact_names(record: AttemptRecord, report: Report, path: str) -> None:
-    """A name is that of a file inside the attempt's folder, and stands once."""
-    seen: set[str] = set()
+    """A name is that of a file inside the attempt's folder, and stands once; what it calls a folder is no file."""
+    names = Counter(artifact.name for artifact in record.artifacts)
+    folders = {str(parent) for name in names for parent in PurePosixPath(name).parents}
     for number, artifact in enumerate(record.artifacts):
-        name = PurePosixPath(artifact.name)
         where = f"{path}.artifacts[{number}].name"
         if not safe_name(artifact.name):
-            report.problem(where, f"{shown(artifact.name)} leads out of the attempt's folder (path traversal)")
-        elif seen & {artifact.name, *map(str, name.parents)}:
-            report.problem(where, f"{shown(artifact.name)} stands twice, or inside another file")
-        seen.add(artifact.name)
+            text = "leads out of the attempt's folder (path traversal), or is not in plain characters"
+            if artifact.name.split("/")[0].lower() == RECORD:
+                text = f"takes the place of the attempt's own {RECORD}"
+            report.problem(where, f"{shown(artifact.name)} {text}; give the file another name")
+        elif names[artifact.name] > 1 or artifact.name in folders:
+            report.problem(where, f"{shown(artifact.name)} stands twice, or another file lies inside it")
 
 
 def safe_name(name: str) -> bool:
@@ -165,4 +173,4 @@ def safe_name(name: str) -> bool:
     and not over the record."""
     parts = name.split("/")
     plain = all(part.isascii() and part.isprintable() and part.strip(". ") and len(part) <= 150 for part in parts)
-    return plain and len(parts) <= 2 and not any(c in name for c in '\\:*?"<>|') and name != RECORD
+    return plain and len(parts) <= 2 and not any(c in name for c in '\\:*?"<>|') and parts[0].lower() != RECORD

@@ -144,10 +144,10 @@ class DecisionCheck:
     def check_ruled(self, found: Ruled) -> None:
         """What an entry makes of an attempt, whoever signed it: a rejected incident becomes a failure, a confirmed one
         nothing else."""
-        if found.time > now() + timedelta(seconds=self._limits.clock_ahead_s):
-            self._report.problem(
-                f"{found.path}.time", f"{stamp(found.time)} is in the future; set the clock, decide again"
-            )
+        latest = now() + timedelta(seconds=self._limits.clock_ahead_s)
+        for path, time in ((f"{found.path}.time", found.time), (f"{found.path}.payload.time", found.signed)):
+            if time is not None and time > latest:
+                self._report.problem(path, f"{stamp(time)} is in the future; set the clock, decide again")
         path = f"{found.path}.payload.ruled" if found.decision is not None else f"{found.path}.payload"
         if found.decision == "confirmed":
             if found.ruled is not None:
