@@ -148,6 +148,67 @@ def test_two_tables_that_print_one_figure_differently_do_not_agree(
     assert any(row["check"] == "agreement" and row["text"] == what and not row["holds"] for row in found["findings"])
 
 
+@pytest.mark.parametrize(
+    ("rows", "what"),
+    [
+        (
+            ["T,x,s,a,80,,25.00,,,", "T,x,s,b,20,,25.00,,,", "T,x,s,all,100,,50.00,,,"],
+            "the rates of the suites pool to 25.00, printed 50.00",
+        ),
+        (["T,x,s,all,80,140,25.00,30.00,,60"], "60 failures leave 20/80 = 25.00, T prints 30.00"),
+        (["T,x,s,all,80,,,,24,", "U,x,s,all,80,,,,,59"], "24 successes in T + 59 failures in U = 83, of 80 conditions"),
+        (
+            ["T,x,s,all,80,90,,25.00,,"],
+            "90 attempts for 80 conditions: 70 solved by the first, and in the end 20 at most are solved",
+        ),
+        (
+            ["T,x,s,all,80,90,,30.00,24,56"],
+            "90 attempts for 80 conditions: 70 solved by the first, and in the end 24 at most are solved",
+        ),
+        (["T,x,s,all,80,80,25.00,,79,1"], "79/80 = 98.75, T prints Pass@1 25.00 of one attempt each"),
+        (["T,x,s,all,80,,25.00,,10,70"], "10/80 = 12.50, T prints Pass@1 25.00"),
+        (
+            ["T,x,s,a,80,,,30.00,,", "T,x,s,b,20,,,30.00,,", "T,x,s,mean,100,,,30.00,31,"],
+            "31 solved, the rates of the suites give 30",
+        ),
+        (
+            ["T,x,s,a,80,140,,30.00,,", "T,x,s,b,20,35,,30.00,,", "T,x,s,all,100,199,,,,"],
+            "the suites have 175 attempts, printed 199",
+        ),
+        (
+            ["T,x,s,a,80,,,,24,56", "T,x,s,b,20,,,,6,14", "T,x,s,all,100,,,,,90"],
+            "the suites leave 70 unsolved, printed 90",
+        ),
+        (["T,x,s,a,80,,,,,", "T,x,s,mean,80,99,,,,", "U,x,s,all,80,98,,,,"], "U prints 98 attempts, T prints 99"),
+    ],
+)
+def test_columns_rows_and_tables_that_contradict_each_other_are_found(
+    rows: list[str], what: str, tmp_path: Path
+) -> None:
+    found = check(read_claims(write(tmp_path, TABLES + "\n".join(rows) + "\n")))
+    assert what in [row["text"] for row in found["findings"] if row["holds"] is False]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ["T,x,s,all,80,140,25.00,,,", "U,x,s,all,80,,,30.00,,"],  # the second attempts are in the other table
+        ["T,x,s,a,80,140,25.00,,,", "U,x,s,a,80,,,30.00,24,", "V,x,s,a,80,,,,,56"],
+        ["T,x,s,all,80,,25.00,,24,56"],  # Pass@2 is not printed: more may be solved in the end
+        ["T,x,s,all,80,80,25.00,,20,60"],
+        ["T,x,s,a,80,,,30.00,,", "T,x,s,b,20,,,30.00,,", "T,x,s,mean,100,,,30.00,30,70"],
+    ],
+)
+def test_columns_of_several_tables_that_fit_are_no_contradiction(rows: list[str], tmp_path: Path) -> None:
+    assert check(read_claims(write(tmp_path, TABLES + "\n".join(rows) + "\n")))["consistent"]
+
+
+@pytest.mark.parametrize("name", ['"T\nO"', "A\x1c", "A\x85B", "\u202eA"])
+def test_a_name_keeps_its_characters_or_is_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(ManifestError, match=r"line .: agent: .* has characters that cannot be printed; leave them out"):
+        read_claims(write(tmp_path, f"{TABLES}T,{name},s,all,80,,25.00,,,\n"))
+
+
 def test_tables_with_other_decimals_agree_as_far_as_they_go(tmp_path: Path) -> None:
     rows = "T6,x,s,a,24,,12.5,16.7,,\nT9,x,s,a,24,,12.50,16.67,4,20\nT10,x,s,a,24,45,13,17,4,20\n"
     assert check(read_claims(write(tmp_path, TABLES + rows)))["consistent"]

@@ -7,6 +7,7 @@ A file holds figures as they are printed and the denominators that they declare;
 from __future__ import annotations
 
 import csv
+import io
 import re
 from collections import Counter
 from pathlib import Path
@@ -149,7 +150,7 @@ def read_claims(path: Path) -> Claims:
 
 def _from_csv(path: Path, text: str) -> Claims:
     """Rows only: the columns are the fields of :class:`ClaimRow`; optional ones, and their values, may be left out."""
-    reader = csv.DictReader(text.splitlines(), strict=True)
+    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)  # a line may end inside a quoted value
     header = tuple(reader.fieldnames or ())
     for name in header:
         if name not in COLUMNS:
@@ -177,6 +178,8 @@ def _csv_row(line: str, row: dict[str, str]) -> ClaimRow:
     for name, value in row.items():
         if not value:
             continue
+        if not value.isprintable():
+            raise ManifestError(f"{line}: {name}: {value[:40]!r} has characters that cannot be printed; leave them out")
         if name not in TEXTS and not (value.isascii() and value.isdigit() and len(value) <= 9):
             raise ManifestError(f"{line}: {name}: {value[:40]!r} is not a whole number of at most 9 digits")
         values[name] = value if name in TEXTS else int(value)

@@ -4,18 +4,18 @@ impossible figure is not reported again for every sum that it stands in."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 from manifests.claims import ALL, MEAN, ClaimRow, LabelRow, Partition
 
+from . import counts
 from .findings import Finding, span
-from .rounding import ROUNDINGS, Printed, Rate
+from .rounding import ROUNDINGS, Printed, Rate, Span, sum_of_counts
 from .sums import TooMany, means
 from .table import OPPORTUNITIES, Board, K, place, printed_rate
 
 Boards = Mapping[tuple[str, str], Board]
-Span = tuple[int, int]
 
 
 def board(board: Board) -> Iterator[Finding]:
@@ -26,9 +26,8 @@ def board(board: Board) -> Iterator[Finding]:
     for row in board.rows:
         yield from _attempts(row, board)
     yield from _tables(board)
-    yield from _counts_and_rates(board)
-    yield from _counts_and_headline(board)
-    yield from _counts_and_total(board)
+    yield from counts.board(board)
+    yield from _pooled_suites(board)
 
 
 def _tables(board: Board) -> Iterator[Finding]:
@@ -45,7 +44,7 @@ def _tables(board: Board) -> Iterator[Finding]:
             number = getattr(row, field)
             if number is None:
                 continue
-            before = seen.setdefault(row.suite, row)
+            before = seen.setdefault(ALL if row.suite == MEAN else row.suite, row)  # both count all conditions
             if before is not row:
                 wanted = getattr(before, field)
                 text = f"{row.table} prints {number} {field}, {before.table} prints {wanted}"
@@ -75,11 +74,22 @@ def _average(row: ClaimRow, k: K, board: Board) -> Iterator[Finding]:
     yield Finding("average", place(row, k), holds, f"the suite rows average to {span(low, high)}, printed {text}")
 
 
+def _pooled_suites(board: Board) -> Iterator[Finding]:
+    """A rate over all conditions alike is what the suites' rates pool to."""
+    for k in OPPORTUNITIES:
+        rates = board.suite_rates(k)
+        for row, rate in board.printed.get((ALL, k), []) if rates else []:
+            pooled = _pooled(list((rates or {}).values()))
+            text = f"the rates of the suites pool to {span(*pooled)}, printed {rate.printed.text}"
+            yield Finding("agreement", place(row, k), _overlap(pooled, rate.bounds), text)
+
+
 def _attempts(row: ClaimRow, board: Board) -> Iterator[Finding]:
-    """Attempts = conditions + first-attempt failures, where there is a second attempt; else attempts = conditions."""
+    """Attempts = conditions + first-attempt failures, where there is a second attempt; else attempts = conditions. What
+    the first attempts solve is solved in the end."""
     if row.attempts is None:
         return
-    if row.pass_at_2 is None:
+    if not board.second_attempts:
         text = f"{row.attempts} attempts for {row.conditions} conditions with one attempt each"
         yield Finding("attempts", place(row), row.attempts == row.conditions, text)
         return
@@ -88,10 +98,14 @@ def _attempts(row: ClaimRow, board: Board) -> Iterator[Finding]:
     if not 0 <= first <= row.conditions:
         yield Finding("attempts", place(row), False, f"{text}, which is not from 0 to {row.conditions}")
         return
-    counts = _first_successes(row, board)
-    if counts is not None:
-        shown = counts[0] if counts[0] == counts[1] else f"{counts[0]} to {counts[1]}"
-        yield Finding("attempts", place(row), counts[0] <= first <= counts[1], f"{text}; the rates give {shown}")
+    most = counts.most_solved(row, board)
+    if most is not None and first > most:
+        yield Finding("attempts", place(row), False, f"{text}, and in the end {most} at most are solved")
+        return
+    found = _first_successes(row, board)
+    if found is not None:
+        shown = found[0] if found[0] == found[1] else f"{found[0]} to {found[1]}"
+        yield Finding("attempts", place(row), found[0] <= first <= found[1], f"{text}; the rates give {shown}")
     elif row.suite == MEAN and row.pass_at_1 is not None:
         yield _attempts_and_headline(row, first, text, tuple(board.planned.values()))
 
@@ -105,16 +119,7 @@ def _first_successes(row: ClaimRow, board: Board) -> Span | None:
     else:
         found = board.suite_rates(1)
         rates = list(found.values()) if found else None
-    return _sum_of_counts(rates) if rates else None
-
-
-def _sum_of_counts(rates: Iterable[Rate]) -> Span | None:
-    low = high = 0
-    for rate in rates:
-        if not rate.counts:
-            return None
-        low, high = low + rate.counts[0], high + rate.counts[1]
-    return low, high
+    return sum_of_counts(rates) if rates else None
 
 
 def _attempts_and_headline(row: ClaimRow, first: int, text: str, planned: tuple[int, ...]) -> Finding:
@@ -131,41 +136,6 @@ def _attempts_and_headline(row: ClaimRow, first: int, text: str, planned: tuple[
     return Finding(
         "attempts", place(row), holds, f"{text}; {'some' if holds else 'no'} such counts have the mean {printed.text}"
     )
-
-
-def _counts_and_rates(board: Board) -> Iterator[Finding]:
-    """A printed number of solved conditions is the printed Pass@2, in each table that prints it."""
-    for row in board.rows:
-        successes = row.successes
-        if successes is None or successes > row.conditions:
-            continue
-        for other, rate in board.printed.get((row.suite, 2), []):
-            holds = rate.counts is not None and rate.counts[0] <= successes <= rate.counts[1]
-            text = f"{rate.printed.spelled(successes, row.conditions)}, {other.table} prints {rate.printed.text}"
-            yield Finding("agreement", place(row, 2), holds, text)
-
-
-def _counts_and_headline(board: Board) -> Iterator[Finding]:
-    """The printed counts of all suites have the printed mean."""
-    if not board.planned or not board.successes.keys() >= board.planned.keys():
-        return
-    rates = [Fraction(board.successes[suite][1], planned) for suite, planned in board.planned.items()]
-    mean = sum(rates, Fraction()) / len(rates)
-    for row in board.of(MEAN):
-        if row.pass_at_2 is not None and mean <= 1:
-            holds = any(Printed.of(row.pass_at_2).contains(mean, mean, name) for name in ROUNDINGS)
-            table = board.successes[next(iter(board.planned))][0].table
-            text = f"the counts of {table} average to {span(mean, mean)}, printed {row.pass_at_2}"
-            yield Finding("agreement", place(row, 2), holds, text)
-
-
-def _counts_and_total(board: Board) -> Iterator[Finding]:
-    """The printed counts of all suites add up to that of all conditions."""
-    if ALL in board.successes and board.planned and board.successes.keys() >= board.planned.keys():
-        row, total = board.successes[ALL]
-        sum_ = sum(board.successes[suite][1] for suite in board.planned)
-        text = f"the suites solve {sum_} conditions, printed {total}"
-        yield Finding("agreement", place(row), sum_ == total, text)
 
 
 def partition(partition: Partition, found: Boards) -> Iterator[Finding]:

@@ -6,8 +6,11 @@ ones give it is said.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+
+Span = tuple[int, int]
 
 ROUNDINGS = ("half up", "half even", "half down", "down", "up")
 
@@ -107,6 +110,16 @@ class Rate:
     def spelled(self, count: int) -> str:
         """'21/136 = 15.44'."""
         return self.printed.spelled(count, self.planned)
+
+
+def sum_of_counts(rates: Iterable[Rate]) -> Span | None:
+    """The smallest and the largest sum of counts that these rates can stand for, or None where no count gives one."""
+    low = high = 0
+    for rate in rates:
+        if not rate.counts:
+            return None
+        low, high = low + rate.counts[0], high + rate.counts[1]
+    return low, high
 
 
 def _clipped(span: tuple[int, int], planned: int) -> tuple[int, int]:

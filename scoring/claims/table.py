@@ -59,13 +59,22 @@ class Board:
 
     @cached_property
     def successes(self) -> dict[str, tuple[ClaimRow, int]]:
-        """Row and printed number of solved conditions by suite (or ``all``); of several tables, which must agree, the
-        first."""
+        """Row and printed number of solved conditions by suite (or ``all``)."""
+        return self.numbers("successes")
+
+    def numbers(self, field: Literal["attempts", "successes", "failures"]) -> dict[str, tuple[ClaimRow, int]]:
+        """Row and number of a column by suite (or ``all``); of several tables, which must agree, the first."""
         found: dict[str, tuple[ClaimRow, int]] = {}
         for row in self.rows:
-            if row.successes is not None:
-                found.setdefault(row.suite, (row, row.successes))
+            number: int | None = getattr(row, field)
+            if number is not None:
+                found.setdefault(row.suite, (row, number))
         return found
+
+    @cached_property
+    def second_attempts(self) -> bool:
+        """Whether conditions had a second attempt: some table prints what it solved."""
+        return any(row.pass_at_2 is not None for row in self.rows)
 
     def of(self, suite: str) -> Iterator[ClaimRow]:
         return (row for row in self.rows if row.suite == suite)
