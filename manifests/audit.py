@@ -13,11 +13,12 @@ from manifests.load import FOLDER, parse
 from manifests.records import Strict
 
 DeterminismClass = Literal["bit-exact", "tolerance", "statistical"]
-Severity = Literal["problem", "note"]
+Severity = Literal["problem", "doubt", "note"]
 
 
 class ReplayRule(Strict):
-    """``elsewhere``: the class that holds instead on another fingerprint. ``difference``: two state samples are the
+    """``elsewhere``: the class up to whose difference a divergence stays undecided where the recording machine was
+    another one; beyond it, it counts as in the engine's own class. ``difference``: two state samples are the
     same up to it, in their own units (m, rad). What a difference counts as: ``start`` before the first action, where
     no path has had time to part; ``divergence`` after it; ``verdict``."""
 
@@ -31,10 +32,14 @@ class ReplayRule(Strict):
 
 class AuditPolicy(Strict):
     """``sample``: the share of attempts that is replayed unless another is asked for. ``ended_by_environment``: causes
-    that the stored actions bring about again by themselves; every other end came from the agent or the host."""
+    that the stored actions bring about again by themselves; every other end came from the agent or the host.
+    ``processor``: the fields of a fingerprint that the image does not decide and that may change a result;
+    ``without_effect``: those that change none (pictures are no part of the state)."""
 
     text: str
     sample: Annotated[float, Field(gt=0, le=1)]
+    processor: tuple[str, ...]
+    without_effect: tuple[str, ...]
     ended_by_environment: tuple[str, ...]
     classes: dict[DeterminismClass, ReplayRule]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -33,8 +34,15 @@ def check_artifacts(folded: Folded, folder: Path) -> Check:
 
 
 def _attempt(record: AttemptRecord, folder: Path) -> Iterator[str]:
+    if folder.is_symlink():
+        yield "its folder is a link to another place"
+        return
     if not record.artifacts and not folder.exists():
         return  # its evidence could not be kept, or it never began; the cause says so
+    odd = [path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*")) if not _ordinary(path)]
+    if odd:  # nothing of them is opened: a pipe would wait for ever
+        yield from (f"{name} is neither a regular file nor a folder (a link or a pipe)" for name in odd)
+        return
     try:
         stored = (folder / RECORD).read_bytes()
     except OSError as error:
@@ -54,6 +62,11 @@ def _attempt(record: AttemptRecord, folder: Path) -> Iterator[str]:
     yield from _agreement(record, folder)
 
 
+def _ordinary(path: Path) -> bool:
+    mode = path.lstat().st_mode
+    return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
+
+
 def _agreement(record: AttemptRecord, folder: Path) -> Iterator[str]:
     """What the files say of themselves against what the record says of them."""
     if (path := folder / "actions.npy").is_file():
@@ -68,7 +81,7 @@ def _agreement(record: AttemptRecord, folder: Path) -> Iterator[str]:
         try:
             last: Any = strict.loads(path.read_bytes())[-1]
             wanted = [record.actions, record.final_digest]
-        except (ValueError, IndexError, TypeError):
+        except (ValueError, LookupError, TypeError, RecursionError):
             yield "digests.json holds no list of digests"
         else:
             if last != wanted:

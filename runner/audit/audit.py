@@ -59,13 +59,16 @@ class Audit:
 
     @property
     def passed(self) -> bool:
-        return all(check.status != "failed" for check in self.checks)
+        return all(check.status in ("passed", "skipped") for check in self.checks)
 
     @property
     def remark(self) -> str:
-        """What the verdict alone does not say: which checks failed, or that nothing could be replayed; else empty."""
+        """What the verdict alone does not say: which checks failed or stay undecided, or that nothing could be
+        replayed; else empty."""
         if failed := [check.name for check in self.checks if check.status == "failed"]:
             return ", ".join(failed)
+        if undecided := [f"{check.name}: {check.summary}" for check in self.checks if check.status == "undecided"]:
+            return "; ".join(undecided)
         if self.run.kind != EVALUATED:
             return f"its log and its arithmetic; it is {self.run.kind}, and there is nothing to replay"
         (replay,) = (check for check in self.checks if check.name == "replay")

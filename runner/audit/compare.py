@@ -7,14 +7,15 @@ digest or sample that differs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 
-from manifests.audit import AuditPolicy, ReplayRule
-from manifests.load import Manifests
+from manifests.audit import ReplayRule
 from manifests.records import AttemptRecord
 from runner.audit.recorded import Course
 from runner.audit.replay import Replayed
@@ -22,13 +23,16 @@ from runner.settings import flatten
 from runner.store.text import storable
 from runner.words import count
 
+MISSING = "none"  # what is printed of something that only one of the two has
+
 
 @dataclass(frozen=True)
 class Divergence:
     """The states are equal after ``after`` actions (-1: not even at the start) and differ after ``by``.
 
-    ``field`` is ``state[17]``, ``digest`` (a difference too small for the stored samples), ``realized.<path>`` or
-    ``actions``; ``size`` is the absolute difference in the field's own unit, where it is a number.
+    ``field`` is ``state[17]``, ``digest`` (a difference too small for the stored samples, or a digest that only one of
+    the two has), ``state_times``, ``realized.<path>`` or ``actions``; ``size`` is the absolute difference in the
+    field's own unit, where it is a number.
     """
 
     field: str
@@ -37,6 +41,11 @@ class Divergence:
     size: float | None
     recorded: Any
     replayed: Any
+
+    @property
+    def structural(self) -> bool:
+        """It is about which digests and samples there are, which no other processor changes."""
+        return self.field == "state_times" or (self.field == "digest" and MISSING in (self.recorded, self.replayed))
 
     def __str__(self) -> str:
         place = (
@@ -60,29 +69,21 @@ class Verdict:
     agrees: bool | None
 
 
-def class_of(
-    record: AttemptRecord, replayed: Replayed, manifests: Manifests, policy: AuditPolicy
-) -> tuple[str, str, list[str]]:
-    """Declared class, the class that binds here, and the fields of the fingerprint that differ."""
-    declared = manifests.engines[record.settings.engine].determinism
-    then = {**record.fingerprint, "image": record.images[0].content if record.images else None}
-    now = {**replayed.fingerprint, "image": replayed.images[0].content}
-    before, after = flatten(then), flatten(now)
-    names = sorted({path.split("[")[0] for path in {**before, **after} if before.get(path) != after.get(path)})
-    return declared, policy.classes[declared].elsewhere if names else declared, names
+def divergence(recorded: Course, replayed: Course, rule: ReplayRule, *, complete: bool = True) -> Divergence | None:
+    """The first difference of two courses, or None. What the record claims is all of it: a digest or sample that only
+    one of the two has is a difference. Under a rule with a tolerance the digests' values are not compared.
 
-
-def divergence(recorded: Course, replayed: Course, rule: ReplayRule) -> Divergence | None:
-    """The first difference of two courses, or None. Under a rule with a tolerance digests are not compared."""
+    ``complete`` is False for an attempt that a fault cut off: the recording of its last instant may be missing then.
+    """
     first = _initial(recorded, replayed, rule.difference)
     if first is not None:
         return first
     exact = rule.difference == 0
-    sample = _samples(recorded, replayed, rule.difference)
-    found = [one for one in (_digests(recorded, replayed) if exact else None, sample) if one is not None]
+    sample = _samples(recorded, replayed, rule.difference, complete)
+    found = [one for one in (_digests(recorded, replayed, exact, complete), sample) if one is not None]
     if found:
         earliest = min(found, key=lambda one: (one.by, one.field == "digest"))
-        return Divergence(**{**asdict(earliest), "after": min(_equal_until(recorded, replayed), earliest.by - 1)})
+        return Divergence(**{**asdict(earliest), "after": _equal_until(recorded, replayed, earliest.by)})
     if len(recorded.actions) != len(replayed.actions):
         short = min(len(recorded.actions), len(replayed.actions))
         was, now = (count(len(course.actions), "action") for course in (recorded, replayed))
@@ -111,57 +112,108 @@ def verdict(record: AttemptRecord, replayed: Replayed) -> Verdict:
 def disclosed(recorded: Course, replayed: Course) -> str | None:
     """Where what the agent was told is not what the image tells now; None when it is the same."""
     was, now = flatten(storable(recorded.described)), flatten(storable(replayed.described))
-    path = next((path for path in {**was, **now} if was.get(path) != now.get(path)), None)
-    return None if path is None else f"describe.{path} was {_short(was.get(path))} and is {_short(now.get(path))}"
+    path = next((path for path in {**was, **now} if not _same(path, was, now)), None)
+    if path is None:
+        return None
+    return f"describe.{path} was {_short(was.get(path, MISSING))} and is {_short(now.get(path, MISSING))}"
 
 
 def _initial(recorded: Course, replayed: Course, difference: float) -> Divergence | None:
     was, now = flatten(storable(recorded.realized)), flatten(storable(replayed.realized))
     for path in {**was, **now}:
-        one, other = was.get(path), now.get(path)
-        if one != other:
-            numbers = isinstance(one, int | float) and isinstance(other, int | float)
-            size = abs(one - other) if numbers else None  # type: ignore[operator]
+        one, other = was.get(path, MISSING), now.get(path, MISSING)
+        if not _same(path, was, now):
+            size = abs(one - other) if _number(one) and _number(other) else None
             if size is not None and size <= difference:
                 continue
             return Divergence(f"realized.{path}", -1, 0, size, one, other)
     return None
 
 
-def _digests(recorded: Course, replayed: Course) -> Divergence | None:
-    now = dict(replayed.digests)
-    for done, digest in recorded.digests:
-        if done in now and now[done] != digest:
-            return Divergence("digest", 0, done, None, digest, now[done])
+def _same(path: str, one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Both have it, and the same; in Python True is 1, in JSON it is not."""
+    if path not in one or path not in other:
+        return False
+    return bool(one[path] == other[path]) and isinstance(one[path], bool) == isinstance(other[path], bool)
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _digests(recorded: Course, replayed: Course, exact: bool, complete: bool) -> Divergence | None:
+    """The first digest that differs or that only one of the two has; of courses of unequal length up to the shorter."""
+    was, now = list(recorded.digests), list(replayed.digests)
+    if len(recorded.actions) != len(replayed.actions):
+        was, now = _common(was, replayed.digests), _common(now, recorded.digests)
+    elif not complete and len(now) == len(was) + 1:
+        del now[-1]
+    for one, other in zip_longest(was, now):
+        if one is None or other is None or one[0] != other[0]:
+            at = min(pair[0] for pair in (one, other) if pair is not None)
+            words = (pair[1] if pair is not None and pair[0] == at else MISSING for pair in (one, other))
+            return Divergence("digest", 0, at, None, *words)
+        if exact and one[1] != other[1]:
+            return Divergence("digest", 0, one[0], None, one[1], other[1])
     return None
 
 
-def _equal_until(recorded: Course, replayed: Course) -> int:
-    """Actions after which the digests are the same for the last time before they differ; -1 for none."""
+def _common(pairs: Sequence[tuple[int, str]], others: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
+    counts = {done for done, _ in others}
+    return [pair for pair in pairs if pair[0] in counts]
+
+
+def _equal_until(recorded: Course, replayed: Course, by: int) -> int:
+    """Actions, fewer than ``by``, after which the digests are the same for the last time before they differ; -1 for
+    none."""
     now, last = dict(replayed.digests), -1
     for done, digest in recorded.digests:
-        if now.get(done) != digest:
+        if done >= by or now.get(done) != digest:
             break
         last = done
     return last
 
 
-def _samples(recorded: Course, replayed: Course, difference: float) -> Divergence | None:
-    """The first state sample that differs by more than ``difference`` in one of its numbers."""
+def _samples(recorded: Course, replayed: Course, difference: float, complete: bool) -> Divergence | None:
+    """The first state sample that differs by more than ``difference`` in one of its numbers, or that only one of the
+    two courses has; of courses of unequal length up to the shorter."""
+    if recorded.states.shape[1] != replayed.states.shape[1]:
+        widths = (count(course.states.shape[1], "number") for course in (recorded, replayed))
+        return Divergence("state", -1, 0, None, *widths)
+    hz = float(replayed.described["control_hz"])
     rows = min(len(recorded.times), len(replayed.times))
-    was, now = recorded.states[:rows].astype(np.float64), replayed.states[:rows].astype(np.float64)
-    if was.shape != now.shape:
-        return Divergence("state", -1, 0, None, f"{was.shape[-1]} numbers", f"{now.shape[-1]} numbers")
-    together = np.flatnonzero(recorded.times[:rows] == replayed.times[:rows])
-    apart = ~np.isclose(was[together], now[together], rtol=0, atol=difference, equal_nan=True)
+    apart = np.flatnonzero(recorded.times[:rows] != replayed.times[:rows])
+    together = int(apart[0]) if len(apart) else rows
+    found = _values(recorded.states[:together], replayed.states[:together], difference)
+    if found is not None:
+        row, column, was, now = found
+        size = abs(was - now)
+        at = round(float(replayed.times[row]) * hz)
+        return Divergence(f"state[{column}]", 0, at, size if math.isfinite(size) else None, was, now)
+    if len(recorded.actions) != len(replayed.actions):
+        return None
+    missing = len(replayed.times) - len(recorded.times)
+    if together == rows and (missing == 0 or (missing == 1 and not complete)):
+        return None
+    one, other = (
+        float(times[together]) if together < len(times) else None for times in (recorded.times, replayed.times)
+    )
+    at = round(min(time for time in (one, other) if time is not None) * hz)
+    texts = (MISSING if time is None else f"{time!r} s" for time in (one, other))
+    return Divergence("state_times", 0, at, None, *texts)
+
+
+def _values(recorded: np.ndarray, replayed: np.ndarray, difference: float) -> tuple[int, int, float, float] | None:
+    """Row, column and both values of the first state that differs, of its numbers the one that differs most."""
+    was, now = recorded.astype(np.float64), replayed.astype(np.float64)
+    apart = ~np.isclose(was, now, rtol=0, atol=difference, equal_nan=True)
     hit = np.flatnonzero(apart.any(axis=1))
     if not len(hit):
         return None
-    row = together[hit[0]]
-    size = np.abs(was[row] - now[row])
-    column = int(np.nanargmax(np.where(apart[hit[0]], size, -1.0)))
-    at = round(float(recorded.times[row]) * float(recorded.described["control_hz"]))
-    return Divergence(f"state[{column}]", 0, at, float(size[column]), float(was[row, column]), float(now[row, column]))
+    row = int(hit[0])
+    size = np.nan_to_num(np.abs(was[row] - now[row]), nan=np.inf)  # against a NaN everything is far
+    column = int(np.argmax(np.where(apart[row], size, -1.0)))
+    return row, column, float(was[row, column]), float(now[row, column])
 
 
 def _log(recorded: Course, replayed: Course) -> Divergence | None:

@@ -6,15 +6,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Severity = Literal["problem", "note"]
-Status = Literal["passed", "failed", "skipped"]
+Severity = Literal["problem", "doubt", "note"]
+Status = Literal["passed", "undecided", "failed", "skipped"]
 
 
 @dataclass(frozen=True)
 class Finding:
     """One line. ``where`` names the place (``entry 7``, ``attempt 3 actions.npy``), ``text`` what is wrong there.
 
-    A problem fails its check; a note is something that a reader of the report should know.
+    A problem fails its check. A doubt leaves it undecided: what was found neither confirms nor refutes the records, and
+    such a check does not pass. A note is something that a reader of the report should know.
     """
 
     severity: Severity
@@ -49,10 +50,11 @@ def note(where: str, text: str) -> Finding:
 
 
 def check(name: str, summary: str, findings: Iterable[Finding], data: dict[str, Any] | None = None) -> Check:
-    """Failed when one of the findings is a problem."""
+    """Failed when one of the findings is a problem, undecided when one is a doubt."""
     found = tuple(findings)
-    failed = any(finding.severity == "problem" for finding in found)
-    return Check(name, "failed" if failed else "passed", summary, found, data or {})
+    severities = {finding.severity for finding in found}
+    status: Status = "failed" if "problem" in severities else "undecided" if "doubt" in severities else "passed"
+    return Check(name, status, summary, found, data or {})
 
 
 def skipped(name: str, why: str) -> Check:

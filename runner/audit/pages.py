@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 SHOWN = 200  # findings of one check; the JSON has all
-MARKS = {"passed": "✓", "failed": "✗", "skipped": "–"}
+MARKS = {"passed": "✓", "undecided": "?", "failed": "✗", "skipped": "–"}
 WHAT = {
     "chain": "hashes, sequence and signatures of the ledger",
     "artifacts": "files against the hashes in the records",
@@ -32,7 +32,8 @@ REPLAYS = ("attempt", "condition", "class", "actions", "digests", "states", "fir
 STYLE = """body{font:16px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;color:#1b1f24}
 table{border-collapse:collapse;margin:1rem 0}td,th{padding:.3rem .7rem;border-bottom:1px solid #d0d7de;text-align:left}
 td:first-child{white-space:nowrap}
-.passed{color:#1a7f37}.failed{color:#cf222e}.skipped{color:#6e7781}code{font-size:.9em}h1 .verdict{white-space:nowrap}
+.passed{color:#1a7f37}.failed{color:#cf222e}.undecided{color:#9a6700}
+.skipped{color:#6e7781}code{font-size:.9em}h1 .verdict{white-space:nowrap}
 @media(prefers-color-scheme:dark){body{background:#0d1117;color:#e6edf3}td,th{border-color:#30363d}}"""
 
 
@@ -63,16 +64,17 @@ def show(console: Console, audit: Audit, *, written: bool) -> None:
     table = Table(box=None, pad_edge=False)
     for column in ("check", "", "what was found"):
         table.add_column(column)
-    colours = {"passed": "green", "failed": "red", "skipped": "dim"}
+    colours = {"passed": "green", "undecided": "yellow", "failed": "red", "skipped": "dim"}
     for check in audit.checks:
         table.add_row(check.name, f"[{colours[check.status]}]{check.status}", escape(check.summary))
     console.print(table)
     for check in audit.checks:
-        for finding in _listed(check, "problem"):
-            console.print(f"[red]✗[/] {check.name}: {escape(printable(finding))}", soft_wrap=True, highlight=False)
+        for severity, mark in (("problem", "[red]✗[/]"), ("doubt", "[yellow]?[/]")):
+            for finding in _listed(check, severity):
+                console.print(f"{mark} {check.name}: {escape(printable(finding))}", soft_wrap=True, highlight=False)
     notes = sum(finding.severity == "note" for check in audit.checks for finding in check.findings)
     more = f", {count(notes, 'note')} {'in the report' if written else 'that -o FOLDER lists'}" if notes else ""
-    colour = "green" if audit.passed else "red"
+    colour = colours[_status(audit)]
     console.print(
         f"[{colour}]{_word(audit)}[/] audit of {escape(audit.run.name)} (seed {audit.options.seed}{more})"
         f"{escape(f': {audit.remark}' if audit.remark else '')}",
@@ -90,7 +92,7 @@ def markdown(audit: Audit) -> str:
     lines += [_facts(audit), ""]
     lines += _table(("", "check", "looks at", "found"), [_row(check) for check in audit.checks])
     for check in audit.checks:
-        for severity in ("problem", "note"):
+        for severity in ("problem", "doubt", "note"):
             if found := list(_listed(check, severity)):
                 lines += ["", f"## {check.name}: {severity}s", "", *(f"- {_escaped(text)}" for text in found)]
         if rows := _replays(check):
@@ -100,7 +102,7 @@ def markdown(audit: Audit) -> str:
 
 def page(audit: Audit) -> str:
     """The report as one HTML file that needs nothing else."""
-    title, word = html.escape(f"Audit of {audit.run.name}"), "passed" if audit.passed else "failed"
+    title, word = html.escape(f"Audit of {audit.run.name}"), _status(audit)
     parts = [
         f"<h1>{title}: <span class='verdict {word}'>{_word(audit)}</span></h1>",
         f"<p><strong>{html.escape(audit.remark.capitalize())}</strong></p>" if audit.remark else "",
@@ -108,7 +110,7 @@ def page(audit: Audit) -> str:
         _html_table(("", "check", "looks at", "found"), [_row(check) for check in audit.checks]),
     ]
     for check in audit.checks:
-        for severity in ("problem", "note"):
+        for severity in ("problem", "doubt", "note"):
             if found := list(_listed(check, severity)):
                 items = "".join(f"<li>{html.escape(text)}</li>" for text in found)
                 parts.append(f"<h2>{html.escape(check.name)}: {severity}s</h2><ul>{items}</ul>")
@@ -119,7 +121,13 @@ def page(audit: Audit) -> str:
 
 
 def _word(audit: Audit) -> str:
-    return "PASSED" if audit.passed else "FAILED"
+    return _status(audit).upper()
+
+
+def _status(audit: Audit) -> str:
+    if audit.passed:
+        return "passed"
+    return "failed" if any(check.status == "failed" for check in audit.checks) else "undecided"
 
 
 def _facts(audit: Audit) -> str:

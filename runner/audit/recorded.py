@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import stat
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,8 +18,10 @@ from runner.plan import Planned, Slot
 from runner.seeds import conditions_of
 from runner.store.store import default_home
 from runner.supervise import ARTIFACTS
+from runner.words import count
 
 DESCRIBE = "describe.json"
+DEEPEST = 64  # levels of a description: what walks through it is recursive
 
 
 class CannotReplay(Exception):
@@ -43,20 +47,22 @@ class Course:
 
 def read(record: AttemptRecord, folder: Path) -> Course:
     """The stored course of an attempt. Raises CannotReplay for a file that is missing or unreadable."""
-    try:
-        return Course(
-            actions=_array(folder, "actions"),
-            digests=tuple((int(count), str(found)) for count, found in strict.loads(_bytes(folder, "digests"))),
-            states=_array(folder, "states"),
-            times=_array(folder, "state_times"),
-            scorer_log=_bytes(folder, "scorer_log"),
-            described=strict.loads((folder / DESCRIBE).read_bytes()),
-            realized=record.realized,
-        )
-    except OSError as error:
-        raise CannotReplay(f"{Path(str(error.filename)).name} cannot be read ({error.strerror})") from None
-    except (ValueError, TypeError, EOFError) as error:
-        raise CannotReplay(f"its artifacts cannot be read: {error}") from None
+    if folder.is_symlink():
+        raise CannotReplay("its folder is a link to another place")
+    states, times = _array(folder, "states", "float32", 2), _array(folder, "state_times", "float64", 1)
+    if len(states) != len(times):
+        raise CannotReplay(f"states.npy has {count(len(states), 'row')}, state_times.npy {count(len(times), 'time')}")
+    if not np.isfinite(times).all():
+        raise CannotReplay("state_times.npy holds a time that is not finite")
+    return Course(
+        actions=_array(folder, "actions", "float64", 2),
+        digests=_digests(_json(folder, ARTIFACTS["digests"])),
+        states=states,
+        times=times,
+        scorer_log=_bytes(folder, ARTIFACTS["scorer_log"]),
+        described=_described(_json(folder, DESCRIBE)),
+        realized=record.realized,
+    )
 
 
 def slot(record: AttemptRecord, manifests: Manifests) -> Slot:
@@ -99,9 +105,67 @@ def replayer(record: AttemptRecord, described: dict[str, Any], manifests: Manife
     )
 
 
+def _file(folder: Path, name: str) -> Path:
+    """A regular file of the attempt: opening a pipe would wait for ever, and a link leads to somebody else's."""
+    path = folder / name
+    try:
+        if not stat.S_ISREG(path.lstat().st_mode):
+            raise CannotReplay(f"{name} is no regular file")
+    except OSError as error:
+        raise CannotReplay(f"{name} cannot be read ({error.strerror})") from None
+    return path
+
+
 def _bytes(folder: Path, name: str) -> bytes:
-    return (folder / ARTIFACTS[name]).read_bytes()
+    try:
+        return _file(folder, name).read_bytes()
+    except OSError as error:
+        raise CannotReplay(f"{name} cannot be read ({error.strerror})") from None
 
 
-def _array(folder: Path, name: str) -> np.ndarray:
-    return arrays.load(folder / ARTIFACTS[name])
+def _json(folder: Path, name: str) -> Any:
+    try:
+        return strict.loads(_bytes(folder, name))
+    except RecursionError:
+        raise CannotReplay(f"{name} is nested too deeply") from None
+    except ValueError as error:
+        raise CannotReplay(f"{name} cannot be read: {error}") from None
+
+
+def _array(folder: Path, kind: str, dtype: str, dimensions: int) -> np.ndarray:
+    name = ARTIFACTS[kind]
+    try:
+        found = arrays.load(_file(folder, name))
+    except OSError as error:
+        raise CannotReplay(f"{name} cannot be read ({error.strerror})") from None
+    except (ValueError, TypeError, EOFError) as error:
+        raise CannotReplay(f"{name} cannot be read: {error}") from None
+    if found.dtype != dtype or found.ndim != dimensions:
+        raise CannotReplay(f"{name} holds {found.dtype} {found.shape}, not {dtype} of {count(dimensions, 'dimension')}")
+    return found
+
+
+def _digests(value: Any) -> tuple[tuple[int, str], ...]:
+    """``digests.json``: [[actions before it, SHA-256], ...]."""
+    pairs: list[Any] = value if isinstance(value, list) else [None]
+    for pair in pairs:
+        if not (isinstance(pair, list) and len(pair) == 2 and type(pair[0]) is int and isinstance(pair[1], str)):
+            raise CannotReplay("digests.json holds no list of [actions, digest]")
+    return tuple((before, digest) for before, digest in pairs)
+
+
+def _described(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise CannotReplay("describe.json holds no object")
+    level: list[Any] = [value]
+    for _ in range(DEEPEST):
+        level = [inner for item in level for inner in _inside(item)]
+    if level:
+        raise CannotReplay(f"describe.json is nested more than {DEEPEST} levels deep")
+    return value
+
+
+def _inside(value: Any) -> list[Any]:
+    if isinstance(value, Mapping):
+        return list(value.values())
+    return value if isinstance(value, list) else []

@@ -70,6 +70,9 @@ def _settings(record: AttemptRecord, run: Run, manifests: Manifests) -> Iterator
         if record.agent.get(name) != settings["agent"].get(name):
             yield f"record.agent.{name} is not that of the run ({settings['agent'].get(name)})"
     wanted: dict[str, Any] = settings["images"].get(record.settings.engine, {})
+    roles = [image.role for image in record.images]
+    if len(set(roles)) < len(roles):
+        yield f"record.images names a role twice: {', '.join(roles)}"
     for image in record.images:
         if wanted.get(image.role) != image.content:
             yield f"record.images: {image.role} is {image.content[:12]}, and not what the run began with"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
@@ -13,9 +14,11 @@ from manifests.audit import load_audit
 from manifests.load import Manifests
 from manifests.records import AttemptRecord
 from runner.audit import compare
-from runner.audit.findings import Check, Finding, Severity, check, note, problem, skipped
+from runner.audit.classes import judge, origin_of
+from runner.audit.findings import Check, Finding, check, note, problem, skipped
 from runner.audit.recorded import CannotReplay, read, slot
 from runner.audit.replay import replay
+from runner.audit.rescore import OFFICIAL
 from runner.audit.snapshot import Folded
 from runner.halt import Halt
 from runner.plan import Slot
@@ -73,7 +76,9 @@ def check_replays(setting: Replays, chosen: list[AttemptRecord], possible: int, 
     same = sum(row["status"] == "same" for row in rows.values())
     diverged = sum(row["status"] == "diverged" for row in rows.values())
     actions = sum(row["actions"] for row in rows.values())
-    summary = f"{same} of {count(len(chosen), 'attempt')} the same, {diverged} diverged, {count(actions, 'action')}"
+    remarks = Counter(row["remark"] for row in rows.values() if row.get("remark") is not None)
+    parts = [f"{same} of {count(len(chosen), 'attempt')} the same", f"{diverged} diverged", count(actions, "action")]
+    summary = ", ".join([*parts, *(f"{number} {remark}" for remark, number in remarks.items())])
     data = {
         "sampling": {**sampling, "replayable": possible, "chosen": [record.sequence for record in chosen]},
         "runtime": setting.runtime.facts.name,
@@ -112,15 +117,16 @@ def _one(setting: Replays, record: AttemptRecord, halt: Halt) -> tuple[dict[str,
     except Cancelled:
         raise EngineGone("the replay was stopped") from None
     policy = load_audit()
-    declared, binding, differs = compare.class_of(record, found, setting.manifests, policy)
-    rule = policy.classes[binding]  # type: ignore[index]
-    apart, ended = compare.divergence(recorded, found.course, rule), compare.verdict(record, found)
+    origin = origin_of(record, found, policy, from_images=setting.runtime.facts.name == OFFICIAL)
+    judged, ended = judge(record, recorded, found, origin, setting.manifests, policy), compare.verdict(record, found)
+    apart, rule = judged.divergence, policy.classes[judged.binding]
     text = compare.disclosed(recorded, found.course)
     row |= {
         "status": "diverged" if apart is not None or ended.agrees is False or text is not None else "same",
-        "declared": declared,
-        "class": binding,
-        "fingerprint_differs": differs,
+        "declared": judged.declared,
+        "class": judged.binding,
+        "remark": judged.remark,
+        "fingerprint_differs": list(origin.differs),
         "image": {"recorded": record.images[0].content if record.images else None, "replayed": found.images[0].content},
         "actions": len(found.course.actions),
         "digests": sum(count in dict(found.course.digests) for count, _ in recorded.digests),
@@ -130,18 +136,15 @@ def _one(setting: Replays, record: AttemptRecord, halt: Halt) -> tuple[dict[str,
         "stepping_s": round(found.stepping_s, 3),
         "wall_s": round(time.monotonic() - began, 3),
     }
-    findings = []
-    if differs:
-        lowered = f"{declared} downgraded to {binding}" if declared != binding else f"{binding} holds"
-        findings.append(note(where, f"another fingerprint ({', '.join(differs)}): {lowered}"))
-    if apart is not None:
-        findings.append(_finding(rule.start if apart.by <= 0 else rule.divergence, where, f"diverges {apart}"))
+    findings = [problem(where, line) for line in origin.impossible]
+    if origin.differs:
+        outcome = judged.remark or (f"{judged.declared} all the same" if apart is None else "which does not explain it")
+        findings.append(note(where, f"another fingerprint ({', '.join(origin.differs)}): {outcome}"))
+    if apart is not None and judged.severity is not None:
+        remark = f"{judged.remark}: " if judged.remark else ""
+        findings.append(Finding(judged.severity, where, f"{remark}diverges {apart}"))
     if ended.agrees is False:
-        findings.append(_finding(rule.verdict, where, f"recorded {ended.recorded}, replayed {ended.replayed}"))
+        findings.append(Finding(rule.verdict, where, f"recorded {ended.recorded}, replayed {ended.replayed}"))
     if text is not None:
-        findings.append(_finding(rule.verdict, where, f"the task was described otherwise: {text}"))
+        findings.append(Finding(rule.verdict, where, f"the task was described otherwise: {text}"))
     return dict(storable(row)), findings
-
-
-def _finding(severity: Severity, where: str, text: str) -> Finding:
-    return Finding(severity, where, text)

@@ -77,7 +77,7 @@ def fold(found: Snapshot, home: Path) -> tuple[Folded, list[Finding]]:
     for row in rows:
         if row.record is not None:
             try:
-                records[row.id] = AttemptRecord.model_validate_json(row.record)
+                records[row.id] = AttemptRecord.model_validate(parse(row.record))
             except ValidationError as error:
                 findings.append(problem(f"attempt {row.sequence}", f"its record is not one: {first_line(error)}"))
     return Folded(store, folded, rows, records), findings
