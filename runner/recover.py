@@ -1,6 +1,7 @@
 """What the last start of a run left open (design: section 4.1): killing a run must not be a way to draw again.
 
-An attempt that began and never closed is closed as interrupted, with the transcript that it had. If its complete record
+An attempt that began and never closed is closed as interrupted, with the transcript that it had and the usage that
+this says. If its complete record
 had already been published beside its artifacts, only the ledger entry was missing and that record is closed as it is.
 An attempt that had not begun keeps its slot and its sequence number; the schedule takes it up again.
 """
@@ -11,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from manifests.load import Manifests
-from manifests.records import AttemptRecord
+from manifests.records import AttemptRecord, Usage
 from runner.agents.base import AgentInfo
 from runner.incidents import automatic
 from runner.plan import Planned
@@ -20,6 +21,8 @@ from runner.runtimes.base import RuntimeFacts
 from runner.store.leases import Owner
 from runner.store.store import Run, Store
 from runner.store.tables import AttemptRow
+
+TRANSCRIPT = "transcript.jsonl"
 
 
 def close_interrupted(
@@ -48,13 +51,22 @@ def close_interrupted(
                 evidence={"wall_s": "up to the last file that the attempt wrote"},
                 acted=True,  # unknown, and the stricter of the two
             )
-            course = Course(began_at=row.began_at, wall_s=_last_sign(folder.part, row))
+            wall_s, usage = _last_sign(folder.part, row), _usage(folder.part, agent)
+            course = Course(began_at=row.began_at, wall_s=wall_s, usage=usage)
             record = make_record(manifests, identity, course, ending, folder.seal())
             if folder.part.is_dir() and not folder.final.exists():
                 folder.publish(record)
         store.close_attempt(run, record, owner, automatic(store, run, record, manifests))
         closed.append(record)
     return closed
+
+
+def _usage(part: Path, agent: AgentInfo) -> Usage:
+    if agent.model is None:
+        return Usage()
+    from runner.agents.recovered import usage_of  # a baseline imports nothing of models
+
+    return usage_of(part / TRANSCRIPT, agent.model)
 
 
 def _last_sign(part: Path, row: AttemptRow) -> float:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from manifests.load import Manifests
 from manifests.records import AttemptRecord, Usage
 from runner.errors import RunStopped
+from runner.words import count
 
 STARTS_IN_A_ROW = 3  # failed starts after which the machine, not the task, is at fault: more would only add candidates
 
@@ -25,6 +26,7 @@ class Stops:
     ) -> None:
         self._causes, self._max_cost_usd, self._running = manifests.causes, max_cost_usd, running
         self._spent_usd = 0.0
+        self._unknown = 0  # attempts that called a model at a cost that cannot be said
         self._failed_starts = 0
         self._cause, self._in_a_row = "", 0
         self._lock = threading.Lock()
@@ -32,25 +34,32 @@ class Stops:
     def spent(self, records: Iterable[AttemptRecord]) -> None:
         """Attempts of earlier starts of this run."""
         with self._lock:
-            self._spent_usd += sum(record.usage.cost_usd or 0.0 for record in records)
+            for record in records:
+                self._add(record.usage)
 
     def before_opening(self) -> None:
-        """Raises RunStopped when the limit on cost is reached. What is unknown counts as nothing."""
+        """Raises RunStopped when the limit on cost is reached, or when it cannot be told whether it is."""
         if self._max_cost_usd is None:
             return
         with self._lock:
-            running = sum(usage.cost_usd or 0.0 for usage in self._running() if usage is not None)
-            spent = self._spent_usd + running
+            running = [usage for usage in self._running() if usage is not None]
+            spent = self._spent_usd + sum(usage.cost_usd or 0.0 for usage in running)
+            unknown = self._unknown + sum(_unpriced(usage) for usage in running)
         if spent >= self._max_cost_usd:
             raise RunStopped(
                 f"max-cost {self._max_cost_usd:g}: ${spent:.2f} is spent, and no attempt is opened any more: raise "
                 "MAX_COST=, then run the same command"
             )
+        if unknown:
+            raise RunStopped(
+                f"max-cost {self._max_cost_usd:g}: the cost of {count(unknown, 'attempt')} is unknown, so that the "
+                "limit cannot be kept: look at the provider's own bill, then run the same command without MAX_COST"
+            )
 
     def closed(self, record: AttemptRecord) -> None:
         """Raises RunStopped when attempts like this one would only follow."""
         with self._lock:
-            self._spent_usd += record.usage.cost_usd or 0.0
+            self._add(record.usage)
             failed = record.incident == "candidate" and record.began_at is None
             self._failed_starts = self._failed_starts + 1 if failed else 0
             self._in_a_row = self._in_a_row + 1 if record.cause == self._cause else 1
@@ -65,3 +74,11 @@ class Stops:
             else:
                 return
         raise RunStopped(f"{what}: mend that, then run the same command")
+
+    def _add(self, usage: Usage) -> None:
+        self._spent_usd += usage.cost_usd or 0.0
+        self._unknown += _unpriced(usage)
+
+
+def _unpriced(usage: Usage) -> bool:
+    return usage.model_calls > 0 and usage.cost_usd is None

@@ -136,6 +136,25 @@ def test_cached_tokens_are_counted_by_kind_and_priced_once(stream: bool) -> None
     assert usage.cost_usd == pytest.approx((5_005 * 2.5 + 257_955 * 1.25 + 1_744 * 10) / 1e6, abs=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("wrong", "cached", "dollars"),
+    [
+        ({"prompt_tokens_details": {"cached_tokens": 10_000}}, 100, (100 * 1.25 + 30 * 10) / 1e6),
+        ({"prompt_tokens_details": {"cached_tokens": 10**12}}, None, (100 * 2.5 + 30 * 10) / 1e6),
+        ({"prompt_tokens_details": {"cached_tokens": -7}}, None, (100 * 2.5 + 30 * 10) / 1e6),
+        ({"completion_tokens_details": {"reasoning_tokens": 5_000}}, None, (100 * 2.5 + 30 * 10) / 1e6),
+        ({"cache_creation_input_tokens": 9_000}, None, (100 * 2.5 + 30 * 10) / 1e6),
+    ],
+)
+def test_what_is_priced_is_what_is_recorded(wrong: dict[str, Any], cached: int | None, dollars: float) -> None:
+    usage = {"prompt_tokens": 100, "completion_tokens": 30, "total_tokens": 130, **wrong}
+    with ModelServer([say("done", usage=usage)]) as server:
+        asked = client(server, name="openai/gpt-4o")
+        ask(asked)
+    assert (asked.usage.tokens_input, asked.usage.tokens_cached, asked.usage.tokens_output) == (100, cached, 30)
+    assert asked.usage.cost_usd == pytest.approx(dollars, abs=1e-12)
+
+
 def test_the_cost_of_a_model_without_a_price_is_unknown_and_not_zero() -> None:
     with ModelServer([say("done")]) as server:
         asked = client(server)

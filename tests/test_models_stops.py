@@ -52,6 +52,21 @@ def test_a_run_opens_no_attempt_once_its_cost_is_spent_and_goes_on_when_the_limi
     assert records(tmp_path) == 4
 
 
+def test_a_cost_that_is_unknown_is_not_free_under_a_limit(tmp_path: Path) -> None:
+    words = "max-cost 1: the cost of 1 attempt is unknown, so that the limit cannot be kept: .*without MAX_COST"
+    for _ in range(2):  # of this start or an earlier one
+        with pytest.raises(RunStopped, match=words):
+            evaluation(tmp_path, spend(None), parameters=FOUR, protocol="single", max_cost_usd=1.0).run()
+        assert records(tmp_path) == 1
+    evaluation(tmp_path, spend(None), parameters=FOUR, protocol="single").run()
+    assert records(tmp_path) == 4
+
+
+def test_an_attempt_that_called_no_model_has_no_unknown_cost(tmp_path: Path) -> None:
+    evaluation(tmp_path, Scripted(lambda context: None), parameters=[{}], protocol="single", max_cost_usd=1.0).run()
+    assert records(tmp_path) == 1
+
+
 def test_a_run_that_ends_on_its_limit_has_done_all_its_work(tmp_path: Path) -> None:
     whole = evaluation(tmp_path, spend(0.5), parameters=[{}, {}], protocol="single", max_cost_usd=1.0)
     whole.run()

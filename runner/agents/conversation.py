@@ -113,14 +113,15 @@ class Conversation:
             )
         except ModelFault as fault:
             entry = {"kind": "fault", "turn": self.turn, "cause": fault.cause, "text": fault.text}
-            context.transcript({**entry, "evidence": fault.evidence, "raw": fault.reply.raw if fault.reply else None})
+            raw, usage = fault.reply.raw if fault.reply else None, self.client.usage.model_dump()
+            context.transcript({**entry, "evidence": fault.evidence, "raw": raw, "usage": usage})
             raise
         finally:
             context.report_usage(self.client.usage)
             context.facts.update(self.client.facts)
         if reply.tokens.input and not reply.tokens.estimated:
             self._history.counted(reply.tokens.input)
-        context.transcript(_entry(self.turn, reply))
+        context.transcript({**_entry(self.turn, reply), "usage": self.client.usage.model_dump()})
         return reply
 
     def _add(self, message: Message, kind: str, pictures: list[Picture] | None = None) -> None:
@@ -140,6 +141,12 @@ class Conversation:
 def requests(entries: Iterable[Mapping[str, Any]], folder: Path) -> Iterator[list[Message]]:
     """The messages of every request of a transcript, in order, exactly as they went to the provider. ``folder`` is that
     of the attempt."""
+    for messages in folded(entries):
+        yield [_restored(message, folder) for message in messages]
+
+
+def folded(entries: Iterable[Mapping[str, Any]]) -> Iterator[list[Message]]:
+    """The messages of every request, with pictures by the names of their artifacts."""
     messages: list[Message] = []
     for entry in entries:
         if entry["kind"] == "message":
@@ -149,7 +156,7 @@ def requests(entries: Iterable[Mapping[str, Any]], folder: Path) -> Iterator[lis
         elif entry["kind"] == "forgotten":
             del messages[entry["index"] :]
         elif entry["kind"] == "request":
-            yield [_restored(message, folder) for message in messages]
+            yield list(messages)
 
 
 def _restored(message: Message, folder: Path) -> Message:

@@ -42,11 +42,26 @@ def says_usage(body: Any) -> bool:
 
 
 def priceable(usage: Mapping[str, Any] | None, tokens: Tokens) -> dict[str, Any]:
-    """What litellm's price table is asked with: the provider's usage, or an estimate in its form."""
-    if usage is not None and not tokens.estimated:
-        return {name: value for name, value in usage.items() if value is not None}
-    total = (tokens.input or 0) + (tokens.output or 0)
-    return {"prompt_tokens": tokens.input or 0, "completion_tokens": tokens.output or 0, "total_tokens": total}
+    """What litellm's price table is asked with: the tokens as they are recorded, in OpenAI's form. Of the provider's
+    ``usage`` come only parts of them that some models price by themselves, none larger than what it is a part of."""
+    prompt, output, cached = tokens.input or 0, tokens.output or 0, tokens.cached or 0
+    written = min(_part(usage, "cache_creation_input_tokens"), prompt - cached)
+    thought = min(_part(usage, "completion_tokens_details", "reasoning_tokens"), output)
+    return {
+        "prompt_tokens": prompt,
+        "completion_tokens": output,
+        "total_tokens": prompt + output,
+        **({"prompt_tokens_details": {"cached_tokens": cached}} if cached else {}),
+        **({"cache_creation_input_tokens": written} if written else {}),
+        **({"completion_tokens_details": {"reasoning_tokens": thought}} if thought else {}),
+    }
+
+
+def _part(usage: Any, *names: str) -> int:
+    """A count within a usage; 0 where there is none."""
+    for name in names:
+        usage = usage.get(name) if isinstance(usage, Mapping) else None
+    return _count(usage) or 0
 
 
 def estimate_input(messages: Sequence[Message], tools: Sequence[Tool] | None, policy: Estimate) -> int:
