@@ -303,10 +303,11 @@ def test_an_unsigned_decision_is_noted_and_changes_nothing(home: Path, forger: F
 
 def test_a_signature_over_another_decision_does_not_hold(home: Path, forger: Forger, tmp_path: Path) -> None:
     key = new_key(tmp_path / "key.pem")
-    signature = key.sign(PAYLOAD_TYPE, signed_bytes(decision(forger)))
-    forger.append("decision", decision(forger, key=key.public, signature=signature))
+    made = decision(forger)
+    made |= {"key": key.public, "signature": key.sign(PAYLOAD_TYPE, signed_bytes(made))}
+    forger.append("decision", made)
     assert audit(home).passed
-    forger.append("decision", decision(forger, key=key.public, signature=signature, reason="another reason"))
+    forger.append("decision", made | {"reason": "another reason"})
     failed(home, "chain", "entry 15: the signature of the decision by somebody does not hold")
 
 
