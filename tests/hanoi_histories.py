@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,10 +17,11 @@ from images.mujoco.hanoi import geometry as g
 from images.mujoco.hanoi.board import Board
 from images.mujoco.hanoi.evaluator import Evaluator
 from images.mujoco.hanoi.rules import clauses
-from images.mujoco.hanoi.state import NONE, Cast, Contacts, Post, Sample, State
+from images.mujoco.hanoi.state import NONE, Cast, Contacts, Post, Sample, State, joined
 from images.mujoco.single_panda import SinglePanda
 
 ROBOT = SinglePanda()
+UNTOUCHED_S = 0.02  # s: what the page discloses for a ring that was raised
 STILL = np.zeros(len(ROBOT.joints))
 HOME = np.array([joint.start for joint in ROBOT.joints])
 RINGS = tuple(f"ring_{i + 1}" for i in range(g.RINGS))
@@ -50,12 +51,14 @@ def touching(first: str, second: str, force: float = 1.0, depth: float = 0.0) ->
 @dataclass(frozen=True)
 class Word:
     """``raise`` a ring with all that lies on it, ``lower`` the raised one onto a peg, ``loosen`` the grip of a raised
-    one for some time (s), ``throw`` it away, ``wait``."""
+    one for so many looks of 1/120 s, of which the first is at any place in a control step, ``throw`` it away,
+    ``wait`` for some time (s)."""
 
     kind: str
     ring: int = 0
     peg: int = 0
     seconds: float = 0.0
+    looks: int = 0
 
 
 @dataclass
@@ -77,7 +80,7 @@ class Oracle:
                 self.verdict = "H-11"
             self.piles[word.peg].append(word.ring)
             self.raised.remove(word.ring)
-        elif word.kind == "loosen" and word.seconds > 0.15:
+        elif word.kind == "loosen" and word.looks > UNTOUCHED_S * g.PHYSICS_HZ:
             self.verdict = "H-60"
         elif word.kind == "throw":
             self.verdict = "H-61"
@@ -110,15 +113,19 @@ class Scene:
                 self.centres[ring] = post.x, post.y, post.support + g.RING_HEIGHT * (place + 0.5)
         self.time, self._told = 0.0, self.centres.copy()
 
-    def _state(self, held: list[int]) -> State:
+    def _state(self, held: list[int], free: Sequence[bool] = (False,) * g.SAMPLES) -> State:
+        """One control step. ``free`` says of each of its looks whether the robot touches nothing then."""
         told = self.centres + [[self._rng.uniform(-1, 1) * self._jitter for _ in range(3)] for _ in range(g.RINGS)]
         moved = np.abs(self.centres - self._told).max(axis=1) > 1e-9
         self._told = self.centres.copy()
         self.time += g.CONTROL_DT
-        hands = [touching("finger1", RINGS[ring]) for ring in held]
-        both = [Sample(self.time, STILL, contacts) for contacts in hands or [NONE]]
+        grip = joined([touching("finger1", RINGS[ring]) for ring in held])
+        samples = [
+            Sample(self.time - left * g.PHYSICS_DT, STILL, NONE if loose else grip, told)
+            for left, loose in zip(reversed(range(g.SAMPLES)), free, strict=True)
+        ]
         axes = np.tile([0.0, 0.0, 1.0], (g.RINGS, 1))
-        return State(self.time, told, axes, 0.1 * moved, np.zeros(g.RINGS), HOME, tuple(both))
+        return State(self.time, axes, 0.1 * moved, np.zeros(g.RINGS), HOME, tuple(samples))
 
     def _glide(self, rings: list[int], goal: np.ndarray, held: list[int]) -> Iterator[State]:
         """Steps of at most 8 mm; ``goal`` is where the first ring goes, the others keep their distance."""
@@ -148,11 +155,15 @@ class Scene:
             yield self._state([other for other in raised if other != ring])
         elif word.kind == "throw":
             yield from self._glide([ring], np.array([0.5, 0.7, 0.35]), raised)
-        else:
-            held = [] if word.kind == "loosen" else raised
-            for _ in range(round(word.seconds / g.CONTROL_DT)):
-                yield self._state(held)
+        elif word.kind == "loosen":
+            free = [False] * self._rng.randrange(g.SAMPLES) + [True] * word.looks
+            free += [False] * (-len(free) % g.SAMPLES)
+            for start in range(0, len(free), g.SAMPLES):
+                yield self._state(raised, free[start : start + g.SAMPLES])
             yield self._state(raised)
+        else:
+            for _ in range(round(word.seconds / g.CONTROL_DT) + 1):
+                yield self._state(raised)
 
 
 def history(board: Board, rng: random.Random, words: int) -> Iterator[Word]:
@@ -172,7 +183,7 @@ def history(board: Board, rng: random.Random, words: int) -> Iterator[Word]:
             if rng.random() < 0.2:
                 yield Word("wait", seconds=rng.choice([0.5, 0.8, 1.3]))
         elif raised and chance < 0.97:
-            yield Word("loosen", raised[-1], seconds=rng.choice([0.05, 0.08, 0.2, 0.8]))
+            yield Word("loosen", raised[-1], looks=rng.randint(1, 4))
         elif raised and chance < 0.98:
             yield Word("throw", raised[-1])
             return
@@ -217,6 +228,6 @@ def _solution(board: Board, rng: random.Random) -> Iterator[Word]:
     for ring, peg in moves[: rng.choice([len(moves), len(moves), len(moves) - 1])]:
         yield Word("raise", ring)
         if rng.random() < 0.1:
-            yield Word("loosen", ring, seconds=0.08)
+            yield Word("loosen", ring, looks=2)
         yield Word("lower", ring, peg)
     yield Word("wait", seconds=rng.choice([0.8, 1.5, 1.5]))

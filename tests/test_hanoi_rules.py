@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -55,7 +56,16 @@ def solved() -> State:
     centres = np.array([[x, y, z] for (x, y), z in zip(SOLVED, HEIGHTS, strict=True)])
     zero = np.zeros(g.RINGS)
     axes = np.tile([0.0, 0.0, 1.0], (g.RINGS, 1))
-    return State(0.0, centres, axes, zero, zero, HOME, (Sample(0.0, STILL, NONE),))
+    return State(0.0, axes, zero, zero, HOME, (Sample(0.0, STILL, NONE, centres),))
+
+
+def with_sample(state: State, **changes: Any) -> State:
+    """A state whose only sample has something else."""
+    return replace(state, samples=(replace(state.samples[0], **changes),))
+
+
+def at(time: float, state: State) -> State:
+    return replace(with_sample(state, time=time), time=time)
 
 
 def after(state: State, seconds: float, judge: Evaluator | None = None) -> str | None:
@@ -63,7 +73,7 @@ def after(state: State, seconds: float, judge: Evaluator | None = None) -> str |
     judge = judge or referee(BOARD)
     judge.places[4].home = 2
     for step in range(1, round(seconds / g.CONTROL_DT) + 1):
-        judge.tick(replace(state, time=step * g.CONTROL_DT))
+        judge.tick(at(step * g.CONTROL_DT, state))
     found = judge.judgement
     return None if found is None else "goal_met" if found.success else found.clause
 
@@ -72,7 +82,7 @@ def moved(ring: int, x: float = 0.0, z: float = 0.0) -> State:
     state = solved()
     centres = state.centres.copy()
     centres[ring] += [x, 0, z]
-    return replace(state, centres=centres)
+    return with_sample(state, centres=centres)
 
 
 def tilted(degrees: float) -> State:
@@ -82,7 +92,7 @@ def tilted(degrees: float) -> State:
 
 
 def touched(contacts: Contacts) -> State:
-    return replace(solved(), samples=(Sample(0.0, STILL, contacts),))
+    return with_sample(solved(), contacts=contacts)
 
 
 def fast(rate: str, value: float) -> State:
@@ -118,9 +128,9 @@ def test_a_break_starts_the_second_anew() -> None:
     times = iter(range(1, 1000))
     for state, count in ((solved(), 25), (fast("speeds", 0.1), 1), (solved(), 30)):
         for _ in range(count):
-            judge.tick(replace(state, time=next(times) * g.CONTROL_DT))
+            judge.tick(at(next(times) * g.CONTROL_DT, state))
         assert judge.judgement is None
-    judge.tick(replace(solved(), time=next(times) * g.CONTROL_DT))
+    judge.tick(at(next(times) * g.CONTROL_DT, solved()))
     assert judge.judgement is not None
     assert judge.judgement.success
 
@@ -147,7 +157,7 @@ def test_a_rule_is_broken_beyond_its_threshold_only(near: State, beyond: State, 
 def test_joints_are_judged_by_the_limits_that_the_robot_declares() -> None:
     rated = np.array([joint.speed for joint in ROBOT.joints])
     for factor, clause in ((1.14, None), (1.16, "H-30")):
-        state = replace(solved(), samples=(Sample(0.0, factor * rated, NONE),))
+        state = with_sample(solved(), joint_speeds=factor * rated)
         assert after(state, 0.1) == clause
     high = np.array([joint.high for joint in ROBOT.joints])
     for beyond, clause in ((0.019, None), (0.021, "H-31")):
@@ -164,6 +174,37 @@ def test_a_success_is_latched() -> None:
     judge = referee(BOARD)
     assert after(solved(), 1.2, judge) == "goal_met"
     assert after(touched(touching("hand", "ring_1", 500.0)), 0.2, judge) == "goal_met"
+
+
+# ---- loss ----------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("phase", range(g.SAMPLES))
+@pytest.mark.parametrize(("untouched", "clause"), [(1, None), (2, None), (3, "H-60"), (4, "H-60"), (9, "H-60")])
+@pytest.mark.parametrize("z", [0.0045, 0.009, 0.12], ids=["just above the seat", "on the peg", "above the tip"])
+def test_a_raised_ring_may_be_untouched_for_20_ms_wherever_in_a_control_step_that_begins(
+    phase: int, untouched: int, clause: str | None, z: float
+) -> None:
+    """From the last look in which it was touched; that it lies around a peg, or is touched again, changes nothing."""
+    held, free = touching("ring_5", "finger1"), touching("ring_5", "peg_A")
+    looks = [(held, 0.12)] * 4 + [(held, z)] * (4 + phase) + [(free, z)] * untouched + [(held, z)] * 8
+    assert told(looks) == clause
+
+
+def test_a_ring_that_is_let_go_within_4_mm_of_its_seat_is_no_loss() -> None:
+    held, free = touching("ring_5", "finger1"), touching("ring_5", "peg_A")
+    assert told([(held, 0.12)] * 4 + [(held, 0.0039)] * 4 + [(free, 0.0039)] * 40) is None
+    assert told([(held, 0.0099)] * 4 + [(free, 0.0099)] * 40) is None  # it never was raised
+
+
+def told(looks: list[tuple[Contacts, float]]) -> str | None:
+    """What the referee says when ring 5 was ``rise`` (m) above its seat on C in each look, with such a contact."""
+    judge = referee(BOARD)
+    for start in range(0, len(looks) - len(looks) % g.SAMPLES, g.SAMPLES):
+        samples = [
+            replace(moved(4, z=rise).samples[0], time=(start + i + 1) * g.PHYSICS_DT, contacts=contacts)
+            for i, (contacts, rise) in enumerate(looks[start : start + g.SAMPLES])
+        ]
+        judge.tick(replace(solved(), time=samples[-1].time, samples=tuple(samples)))
+    return None if judge.judgement is None else judge.judgement.clause
 
 
 # ---- disclosure ----------------------------------------------------------------------------------------------------

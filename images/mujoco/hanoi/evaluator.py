@@ -2,8 +2,8 @@
 loss.
 
 It reads the engine-neutral states of ``state.py`` and takes its numbers from the disclosed clauses (``rules.py``).
-Joint speeds and contacts are judged at 120 Hz, rings and joint positions after every control step. The first violation
-binds; a success is latched.
+Rings and joint speeds are judged at 120 Hz, contacts in every integration step, the goal and joint positions after
+every control step. The first violation binds; a success is latched.
 """
 
 from __future__ import annotations
@@ -28,11 +28,13 @@ PART = {"arm": HAND, "hand": HAND, "finger": FINGER}
 @dataclass
 class Place:
     """Where a ring belongs: its peg (index) while it lies there, or ``out`` since it was raised. ``home`` is the peg
-    from which it came, ``untouched`` (s) since when nothing holds it off the pegs."""
+    from which it came. It is ``loose`` from when it was raised until it is back at a seat, and was ``safe`` (s) when it
+    was last at a seat or in the robot's touch."""
 
     home: int
     out: bool = False
-    untouched: float | None = None
+    loose: bool = False
+    safe: float = 0.0
 
 
 @dataclass
@@ -99,43 +101,44 @@ class Evaluator(Referee):
 
     def tick(self, state: State) -> None:
         """Judge the control step that ``state`` ends."""
-        self._now, self.touched = state.time, 0
+        self.touched = 0
         for sample in state.samples:
-            self._check_sample(sample)
+            self._now = sample.time
+            touched = self._check_sample(sample)
+            self.touched |= touched
+            seen = self._look(sample.centres.tolist())
+            self._check_order(seen)
+            self._check_moves(seen)
+            self._check_lost(seen, touched)
         self._check_positions(state.joint_positions)
-        seen = self._look(state)
-        self._check_lost(state, seen)
-        self._check_order(seen)
-        self._check_moves(seen)
         self._check_goal(state, seen)
 
     # ---- limits and contact ----------------------------------------------------------------------------------------
-    def _check_sample(self, sample: Sample) -> None:
+    def _check_sample(self, sample: Sample) -> int:
+        """Judge speeds and contacts; bit i of the answer: the robot touched ring i."""
         speeds = np.abs(sample.joint_speeds)
         if (speeds > self._speed_limit).any():
             worst = int((speeds / self._speed_limit).argmax())
             joint, limit = self._joints[worst], float(self._speed_limit[worst])
             speed = float(speeds[worst])
-            self.violate("H-30", joint.name, speed, limit=limit, time=sample.time, unit=f"{joint.unit}/s")
-        contacts = sample.contacts
-        if len(contacts.forces):
-            self._check_contacts(contacts, sample.time)
+            self.violate("H-30", joint.name, speed, limit=limit, unit=f"{joint.unit}/s")
+        return self._check_contacts(sample.contacts) if len(sample.contacts.forces) else 0
 
-    def _check_contacts(self, contacts: Contacts, time: float) -> None:
+    def _check_contacts(self, contacts: Contacts) -> int:
         first, second = contacts.bodies.T
-        self.touched |= int(np.bitwise_or.reduce(self._touch[first, second]))
         over = contacts.forces > self._limit[first, second]
         if over.any():
             worst = int(np.where(over, contacts.forces, -1.0).argmax())
             a, b = int(first[worst]), int(second[worst])
             force = float(contacts.forces[worst])
-            self.violate(str(self._clauses[a, b]), self._pair(a, b), force, time=time)
+            self.violate(str(self._clauses[a, b]), self._pair(a, b), force)
         beyond = contacts.depths / self._depth[first, second]
         deepest = int(beyond.argmax())
         if beyond[deepest] > 1:
             a, b = int(first[deepest]), int(second[deepest])
             clause = "H-50" if self._robot[a] or self._robot[b] else "H-51"
-            self.violate(clause, self._pair(a, b), float(contacts.depths[deepest]), time=time)
+            self.violate(clause, self._pair(a, b), float(contacts.depths[deepest]))
+        return int(np.bitwise_or.reduce(self._touch[first, second]))
 
     def _pair(self, a: int, b: int) -> str:
         return f"{self._cast.names[a]} and {self._cast.names[b]}"
@@ -148,10 +151,9 @@ class Evaluator(Referee):
             self.violate("H-31", joint.name, far, unit=joint.unit)
 
     # ---- rings -----------------------------------------------------------------------------------------------------
-    def _look(self, state: State) -> Seen:
+    def _look(self, centres: list[list[float]]) -> Seen:
         """Which ring is on which peg, and how far above its seat."""
         on: list[int | None] = []
-        centres = state.centres.tolist()
         for (x, y, z), reach in zip(centres, self._reach, strict=True):
             here = None
             for index, post in enumerate(self._cast.posts):
@@ -169,18 +171,20 @@ class Evaluator(Referee):
                 seen.rises.append(z - seat)
         return seen
 
-    def _check_lost(self, state: State, seen: Seen) -> None:
+    def _check_lost(self, seen: Seen, touched: int) -> None:
+        """A ring that was raised stays in the robot's touch until it is at a seat: none is dropped, thrown or laid
+        elsewhere."""
+        near, limit = self.value["H-60"]
         (x0, x1), (y0, y1), (z0, z1) = self.value["H-61"]
         for ring, (x, y, z) in enumerate(seen.centres):
             if not (x0 <= x <= x1 and y0 <= y <= y1 and z0 <= z <= z1):
                 self.violate("H-61", self._cast.rings[ring], [round(v, 3) for v in (x, y, z)])
-            place = self.places[ring]
-            if seen.on[ring] is not None or self.touched >> ring & 1:
-                place.untouched = None
-            elif place.untouched is None:
-                place.untouched = state.time
-            elif state.time - place.untouched > self.value["H-60"] + 1e-9:
-                self.violate("H-60", self._cast.rings[ring], state.time - place.untouched)
+            place, rise = self.places[ring], seen.rises[ring]
+            place.loose = rise > (near if place.loose else self.value["H-12"])
+            if not place.loose or touched >> ring & 1:
+                place.safe = self._now
+            elif self._now - place.safe > limit + 1e-9:
+                self.violate("H-60", self._cast.rings[ring], self._now - place.safe, limit=limit, unit="s")
 
     def _check_order(self, seen: Seen) -> None:
         for large, peg in enumerate(seen.on):

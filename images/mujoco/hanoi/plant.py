@@ -8,7 +8,7 @@ import numpy as np
 from images.mujoco import physics
 from images.mujoco.hanoi import geometry as g
 from images.mujoco.hanoi.model import Compiled, ring
-from images.mujoco.hanoi.state import NONE, Cast, Contacts, Post, Sample, State
+from images.mujoco.hanoi.state import NONE, Cast, Contacts, Post, Sample, State, joined
 
 SETTLE_S = 0.5  # rings come to rest before the episode begins
 
@@ -63,15 +63,18 @@ class Plant:
         self._command = np.array(action, dtype=float)
         for left in range(g.SAMPLES - 1, -1, -1):
             data.ctrl[:] = self._command - left * rise
-            step(model, data, g.SUBSTEPS)
-            samples.append(Sample(float(data.time), data.qvel[self.speeds], self._contacts()))
+            touching = []
+            for _ in range(g.SUBSTEPS):
+                step(model, data)
+                touching.append(self._contacts())
+            samples.append(Sample(float(data.time), data.qvel[self.speeds], joined(touching), data.xpos[self._rings]))
         physics.check(self._warnings, self.time)
         return self._state(tuple(samples))
 
     def _contacts(self) -> Contacts:
-        """The contacts of the last step that carry a force, the first of a contact's constraint forces being the normal
-        one. MuJoCo also reports pairs that only come near, and for a step now and then a corner of two boxes in contact
-        as deep as a millimetre or two, without force."""
+        """The contacts of the last substep that carry a force, the first of a contact's constraint forces being the
+        normal one. MuJoCo also reports pairs that only come near, and for a step now and then a corner of two boxes in
+        contact as deep as a millimetre or two, without force."""
         data = self.data
         if not data.nefc:
             return NONE
@@ -86,7 +89,6 @@ class Plant:
         velocity = d.qvel[self._velocities]
         return State(
             time=float(d.time),
-            centres=d.xpos[self._rings],
             axes=d.xmat[self._rings][:, 2::3],
             speeds=np.sqrt(np.einsum("ij,ij->i", velocity[:, :3], velocity[:, :3])),
             spins=np.sqrt(np.einsum("ij,ij->i", velocity[:, 3:], velocity[:, 3:])),

@@ -77,7 +77,8 @@ def _rules() -> list[Clause]:
         ),
         Clause(
             "H-12",
-            "Only one ring at a time may be off its seat: off all pegs, or raised by more than this.",
+            "Only one ring at a time may be off its seat: off all pegs, or raised by more than this. All rules are "
+            "judged at 120 Hz.",
             0.010,
             "m",
             None,
@@ -99,7 +100,7 @@ def _limits(robot: Embodiment) -> list[Clause]:
         ),
         Clause(
             "H-31",
-            "No joint may be beyond its position limits by more than this.",
+            "No joint may be beyond its position limits by more than this after a control step.",
             0.02,
             "rad, m",
             None,
@@ -116,7 +117,7 @@ def _contact() -> list[Clause]:
         Clause("H-43", "Normal force of any contact of a ring with what is not the robot.", 40.0, "N", None, "COLL"),
         Clause(
             "H-50",
-            "Depth of any contact of the robot, checked at 120 Hz like all contacts.",
+            "Depth of any contact of the robot. Contacts are judged in every integration step, 480 a second.",
             0.0015,
             "m",
             None,
@@ -130,11 +131,19 @@ def _loss() -> list[Clause]:
     (x0, x1), (y0, y1), (z0, z1) = g.WORKSPACE
     return [
         Clause(
-            "H-60", "A ring that is on no peg may be out of the robot's touch for this long.", 0.1, "s", None, "DROP"
+            "H-60",
+            "A ring that was raised (H-12) must be held by the robot until its middle is no further than the first "
+            "value above the height at which it lies on a peg. Until then it may be out of the robot's touch for no "
+            "longer than the second, counted at 120 Hz from the last interval with a touch. That it touches a peg or "
+            "another ring does not count.",
+            [0.004, 0.02],
+            "m, s",
+            None,
+            "DROP",
         ),
         Clause(
             "H-61",
-            "No ring's middle may leave this space (x, y, z).",
+            "No ring's middle may leave this space (x, y, z), judged at 120 Hz.",
             [[x0, x1], [y0, y1], [z0, z1]],
             "m",
             None,

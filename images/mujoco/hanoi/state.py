@@ -6,6 +6,7 @@ World frame, metres, seconds, radians, newtons.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Contacts:
-    """The contacts of one instant: which two bodies touch, as indices (n, 2) into the adapter's names, normal force
+    """The contacts of one sample: which two bodies touch, as indices (n, 2) into the adapter's names, normal force
     (n,) and depth (n,), positive where bodies overlap."""
 
     bodies: np.ndarray
@@ -24,27 +25,46 @@ class Contacts:
 NONE = Contacts(np.empty((0, 2), dtype=int), np.empty(0), np.empty(0))
 
 
+def joined(parts: Sequence[Contacts]) -> Contacts:
+    """The contacts of several instants as those of one sample."""
+    full = [part for part in parts if len(part.forces)]
+    if len(full) < 2:
+        return full[0] if full else NONE
+    return Contacts(
+        np.concatenate([part.bodies for part in full]),
+        np.concatenate([part.forces for part in full]),
+        np.concatenate([part.depths for part in full]),
+    )
+
+
 @dataclass(frozen=True)
 class Sample:
-    """One judged physics step, 120 of them a second: speeds of the robot's joints (j,), and contacts."""
+    """One judged physics step, 120 of them a second: speeds of the robot's joints (j,) at its end, the contacts of
+    every integration step in it, however short a blow is, and centres of the rings (5, 3) at its end, the largest
+    first."""
 
     time: float
     joint_speeds: np.ndarray
     contacts: Contacts
+    centres: np.ndarray
 
 
 @dataclass(frozen=True)
 class State:
-    """The end of one control step: centres (5, 3), axes (5, 3; unit z), speeds (5,) in m/s and turning rates (5,) in
-    rad/s of the rings, the largest first; positions of the robot's joints (j,); the samples since the last state."""
+    """The end of one control step: axes (5, 3; unit z), speeds (5,) in m/s and turning rates (5,) in rad/s of the
+    rings, the largest first; positions of the robot's joints (j,); the samples since the last state, at least one."""
 
     time: float
-    centres: np.ndarray
     axes: np.ndarray
     speeds: np.ndarray
     spins: np.ndarray
     joint_positions: np.ndarray
     samples: tuple[Sample, ...]
+
+    @property
+    def centres(self) -> np.ndarray:
+        """Centres of the rings now (5, 3)."""
+        return self.samples[-1].centres
 
 
 @dataclass(frozen=True)
