@@ -13,7 +13,7 @@ from model_session import ask, client, fault, policy
 
 from manifests.load import load
 from manifests.lookup import rule
-from runner.models.base import ModelFault, ToolCall, tool_arguments
+from runner.models.base import CallCancelled, ModelFault, ToolCall, tool_arguments
 
 TOOLS = [{"type": "function", "function": {"name": "step", "parameters": {"required": ["action"]}}}]
 STREAMED = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
@@ -270,6 +270,28 @@ def test_a_server_that_does_not_answer_in_time_is_the_providers_fault(stream: bo
         calls = policy(retry={"tries": 2}, timeouts={"answer_s": 0.4})
         found = fault(client(server, stream=stream, calls=calls))
         assert (found.cause, len(server.calls)) == ("provider_fault", 2)
+
+
+def silent(server: ModelServer, within_s: float, **given: Any) -> float:
+    """What is said of a call that the end of the attempt cut off."""
+    asked = client(server, **given)
+    with pytest.raises(CallCancelled):
+        ask(asked, within_s=within_s)
+    provider = asked.facts["provider"]
+    assert provider["requests"] == 1
+    assert provider["silent_s"] <= provider["request_s"] + 0.2
+    return float(provider["silent_s"])
+
+
+def test_a_provider_that_hangs_until_the_end_of_the_attempt_is_told_from_one_that_is_answering() -> None:
+    with ModelServer([say("late", delay_s=9)]) as server:
+        assert 0.9 < silent(server, 1.5) < 2.0
+    with ModelServer([say("word " * 500, pace_s=0.05)]) as server:
+        assert silent(server, 1.5, stream=True) < 0.7
+    with ModelServer([say("hello")]) as server:
+        answered = client(server)
+        ask(answered)
+        assert "silent_s" not in answered.facts["provider"]
 
 
 def test_nobody_at_the_address_is_the_providers_fault_and_costs_no_tokens() -> None:

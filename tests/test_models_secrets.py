@@ -287,6 +287,32 @@ def test_an_address_that_only_the_environment_knows_is_refused(monkeypatch: pyte
 
 
 @pytest.mark.parametrize(
+    ("variable", "model"),
+    [
+        ("LLAMA_API_BASE", "meta_llama/x"),
+        ("OPENAI_API_BASE", "text-completion-openai/x"),
+        ("WX_URL", "watsonx/x"),
+    ],
+)
+def test_an_address_in_a_variable_of_any_name_is_refused(
+    monkeypatch: pytest.MonkeyPatch, variable: str, model: str
+) -> None:
+    for name in ("LLAMA_API_KEY", "OPENAI_API_KEY", "WATSONX_TOKEN", "WATSONX_APIKEY", "WATSONX_PROJECT_ID"):
+        monkeypatch.setenv(name, KEY)
+    with ModelServer([say("OK")]) as server:
+        monkeypatch.setenv(variable, server.url)
+        with pytest.raises(BadInput, match=f"^{variable} is set, and a run must record where its model is"):
+            open_model(model).preflight()
+
+
+def test_a_key_in_the_path_of_an_address_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with pytest.raises(BadInput, match=r"base-url: .*holds the value of a key") as caught:
+        open_model("openai/scripted", Sampling(base_url=f"http://127.0.0.1:9/v1/{KEY}"))
+    assert KEY not in str(caught.value)
+
+
+@pytest.mark.parametrize(
     "address",
     ["http://user:secret@host/v1", "http://host/v1?key=secret", "host:8000", "ftp://host/v1", "http://host:x/"],
 )

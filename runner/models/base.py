@@ -154,7 +154,8 @@ class ModelClient(Protocol):
     def facts(self) -> dict[str, Any]:
         """For the record's evidence: ``models``, ids that the provider reported, in order of first appearance, and
         ``provider``: ``requests`` made, seconds that they took (``request_s``), seconds of the attempt's wall time that
-        were waited for the rate limit (``rate_limit_s``) and before retries (``retry_s``)."""
+        were waited for the rate limit (``rate_limit_s``) and before retries (``retry_s``), and, where the attempt ended
+        during a request, for how long no byte of its answer had come by then (``silent_s``)."""
 
 
 class Model(Protocol):

@@ -20,11 +20,15 @@ from runner.models.library import Library, Request, Result
 from runner.models.limiter import Limiter
 from runner.models.redact import Redactor
 from runner.models.usage import Meter, estimate_input, estimate_output, priceable
+from runner.models.window_file import clock
 from runner.store.text import storable
 
 if TYPE_CHECKING:
     from tenacity import RetryCallState
 
+    from runner.models.tap import Exchange
+
+Origin = tuple[str, str, int | None]  # scheme, host, port where it is not the usual one
 POLL_S = 0.05  # how soon a running request hears that the episode has ended
 
 
@@ -83,6 +87,8 @@ class Client:
         self._meter = Meter()
         self._models: dict[str, None] = {}
         self._requests, self._request_s, self._rate_limit_s, self._retry_s = 0, 0.0, 0.0, 0.0
+        self._silent_s: float | None = None
+        self._origins: set[Origin] = set()
 
     @property
     def usage(self) -> Usage:
@@ -91,8 +97,18 @@ class Client:
     @property
     def facts(self) -> dict[str, Any]:
         seconds = {"request_s": self._request_s, "rate_limit_s": self._rate_limit_s, "retry_s": self._retry_s}
-        provider = {"requests": self._requests, **{name: round(value, 3) for name, value in seconds.items()}}
+        provider: dict[str, float] = {
+            "requests": self._requests,
+            **{name: round(value, 3) for name, value in seconds.items()},
+        }
+        if self._silent_s is not None:
+            provider["silent_s"] = round(self._silent_s, 3)
         return {"provider": provider} | ({"models": list(self._models)} if self._models else {})
+
+    @property
+    def origins(self) -> frozenset[Origin]:
+        """Where requests went: scheme, host, port."""
+        return frozenset(self._origins)
 
     def complete(
         self,
@@ -214,21 +230,30 @@ class Client:
         link = self._link
         timeout_s = min(link.policy.timeouts.answer_s, max(call.deadline - time.monotonic(), 0.001))
         request = Request(link.name, call.messages, call.tools, link.parameters, link.base_url, link.api_key, timeout_s)
-        future = link.library.send(request)
+        future, exchange = link.library.send(request)
+        try:
+            return self._awaited(future, exchange, call)
+        finally:
+            if exchange.origin is not None:
+                self._origins.add(exchange.origin)
+
+    def _awaited(self, future: Future[Result], exchange: Exchange, call: _Call) -> Result:
         while True:
             try:
                 result = future.result(timeout=POLL_S)
                 break
             except NotYet:
                 if call.cancel.is_set() or time.monotonic() >= call.deadline:
-                    self._give_up(future, call)
+                    self._give_up(future, exchange, call)
             except CancelledError:
                 raise CallCancelled("the call was cancelled") from None
         if result.exchange.broken and time.monotonic() >= call.deadline:
-            self._give_up(future, call)
+            self._give_up(future, exchange, call)
         return result
 
-    def _give_up(self, future: Future[Result], call: _Call) -> None:
+    def _give_up(self, future: Future[Result], exchange: Exchange, call: _Call) -> None:
+        if exchange.sent_at is not None:
+            self._silent_s = clock() - (exchange.heard_at or exchange.sent_at)
         future.cancel()
         self._count_lost(call)
         raise CallCancelled("the episode ended while the model was being asked")

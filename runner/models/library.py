@@ -182,16 +182,19 @@ class Library:
         return () if found["keys_in_environment"] else tuple(found["missing_keys"])
 
     # ---- one request ------------------------------------------------------------------------------------------------
-    def send(self, request: Request) -> Future[Result]:
-        """Start a request; cancelling the future closes its connection."""
+    def send(self, request: Request) -> tuple[Future[Result], Exchange]:
+        """Start a request; cancelling the future closes its connection. The exchange fills meanwhile."""
         self.get()
-        return asyncio.run_coroutine_threadsafe(self._send(request), self._loop)
+        from runner.models.tap import Exchange
 
-    async def _send(self, request: Request) -> Result:
-        from runner.models.tap import Exchange, tapped
+        exchange = Exchange()
+        return asyncio.run_coroutine_threadsafe(self._send(request, exchange), self._loop), exchange
 
-        result = Result(Exchange())
-        tapped(result.exchange)
+    async def _send(self, request: Request, exchange: Exchange) -> Result:
+        from runner.models.tap import tapped
+
+        result = Result(exchange)
+        tapped(exchange)
         asking = asyncio.create_task(self._ask(request))
         self._asking.add(asking)  # the loop itself holds a task but weakly
         asking.add_done_callback(self._asked)

@@ -6,7 +6,7 @@ import base64
 import os
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 from manifests.calls import ModelCalls
 from manifests.load import load
 from runner.errors import BadInput, RunStopped
-from runner.models.base import Allowance, CallCancelled, Message, ModelFault, Sampling
-from runner.models.client import Client, Link
+from runner.models.base import Allowance, CallCancelled, Message, ModelFault, Reply, Sampling
+from runner.models.client import Client, Link, Origin
 from runner.models.library import Library, library, price_row
 from runner.models.limiter import limiter_of
 from runner.models.redact import SECRET_NAMES, Redactor
@@ -103,8 +103,7 @@ class OpenedModel:
         client = Client(self._checking_link(), Allowance())
         messages: list[Message] = [{"role": "user", "content": QUESTION if picture is None else _beside(picture)}]
         try:
-            reply = client.complete(messages, deadline=time.monotonic() + CHECK_S, cancel=threading.Event())
-            answered = reply.model
+            answered = self._asked(client, messages).model
         except ModelFault as fault:
             if fault.reply is None or load().causes[fault.cause].incident:
                 raise self._refused(fault) from None
@@ -117,6 +116,14 @@ class OpenedModel:
         usage = client.usage
         used = (usage.tokens_input or 0) + (usage.tokens_output or 0)
         return f"model {self.name} answers as {answered or model} ({used} tokens for the check)"
+
+    def _asked(self, client: Client, messages: list[Message]) -> Reply:
+        """The reply to the check. Raises what a call raises; BadInput when it went where only the environment said."""
+        try:
+            return client.complete(messages, deadline=time.monotonic() + CHECK_S, cancel=threading.Event())
+        finally:
+            if self.sampling.base_url is None and (variable := _named_by(client.origins)) is not None:
+                raise _unrecorded(variable) from None
 
     def close(self) -> None:
         """Nothing is held open for one model: connections belong to the process."""
@@ -171,10 +178,7 @@ class OpenedModel:
         for variable in sorted(os.environ):
             address = variable.startswith(start) and variable.endswith(ADDRESS_ENDS)
             if address and os.environ[variable] and self.sampling.base_url is None:
-                raise BadInput(
-                    f"{variable} is set, and a run must record where its model is: give the address with BASE_URL= "
-                    f"(--base-url), or unset {variable}"
-                )
+                raise _unrecorded(variable)
         for option, parameter in (("temperature", "temperature"), ("effort", "reasoning_effort")):
             value = getattr(self.sampling, option)
             if value is not None and taken is not None and parameter not in taken:
@@ -221,6 +225,27 @@ def _keys(provider: str) -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name.startswith(start) and SECRET_NAMES.search(name)}
 
 
+def _named_by(origins: Iterable[Origin]) -> str | None:
+    """A variable of the environment that holds the address of one of ``origins``: providers read their addresses from
+    variables of any name, and a table of these would be old with the next version of litellm."""
+    for variable, value in sorted(os.environ.items()):
+        try:
+            parts = urlsplit(value if "://" in value else f"https://{value}")
+            known = (parts.hostname, parts.port) in {(host, port) for _, host, port in origins}
+        except ValueError:
+            continue
+        if known and variable.upper().endswith(ADDRESS_ENDS):
+            return variable
+    return None
+
+
+def _unrecorded(variable: str) -> BadInput:
+    return BadInput(
+        f"{variable} is set, and a run must record where its model is: give the address with BASE_URL= (--base-url), "
+        f"or unset {variable}"
+    )
+
+
 def _beside(picture: bytes) -> list[dict[str, Any]]:
     url = f"data:image/png;base64,{base64.b64encode(picture).decode('ascii')}"
     return [{"type": "text", "text": QUESTION}, {"type": "image_url", "image_url": {"url": url}}]
@@ -241,4 +266,9 @@ def _check_address(base_url: str | None) -> None:
         raise BadInput(
             "base-url: it is recorded with the run, so it must hold no user, password or query: give the key in the "
             "provider's environment variable"
+        )
+    if Redactor().text(base_url) != base_url:
+        raise BadInput(
+            "base-url: it is recorded with the run, and it holds the value of a key of the environment: give an "
+            "address without it"
         )

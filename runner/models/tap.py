@@ -29,10 +29,11 @@ class Exchange:
     coding, as far as it arrived; ``origin`` is where the last request went (scheme, host, port).
 
     ``sent_at`` (the clock of :mod:`runner.models.window_file`) is when its first request went out; ``given_up`` keeps
-    one that has not gone out from being sent.
+    one that has not gone out from being sent. ``heard_at`` is when the last bytes of a body came.
     """
 
     sent_at: float | None = None
+    heard_at: float | None = None
     given_up: bool = False
     status: int | None = None
     headers: dict[str, str] = field(default_factory=dict)
@@ -56,6 +57,7 @@ class _Copied(httpx.AsyncByteStream):
             async for part in self._stream:
                 found = body.take(part)
                 self._exchange.raw += found
+                self._exchange.heard_at = clock()
                 yield found
             if not body.whole:
                 raise BadCoding("cut")
