@@ -101,6 +101,7 @@ WRITTEN = st.text() | st.recursive(
 @given(name=st.text(), arguments=WRITTEN)
 @example("step now!", "[1]")
 @example("9lives", "")
+@example("step", "\x00")
 @example("step", '{"actions": ' + "[" * 900 + "]" * 900 + "}")
 @example("step", "[" * 100_000)
 @example("step", '{"a": 1, "a": 2}')

@@ -49,7 +49,7 @@ def _arguments(text: str, limit: int) -> str:
             return text if plain == value else json.dumps(plain, ensure_ascii=False)
     except (ValueError, RecursionError):
         pass
-    return json.dumps({INVALID: text[:limit]}, ensure_ascii=False) if text else "{}"
+    return json.dumps({INVALID: storable(text[:limit])}, ensure_ascii=False) if text else "{}"
 
 
 def _deep(text: str) -> bool:
