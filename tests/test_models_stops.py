@@ -148,3 +148,15 @@ def test_limits_and_parameters_that_cannot_hold_are_refused(
     monkeypatch.setenv("ASSAY_HOME", str(tmp_path))
     assert run(["evaluate", *options]) == 2
     assert words in capsys.readouterr().err
+
+
+def test_a_dry_run_says_that_waiting_for_a_rate_takes_wall_clock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ASSAY_HOME", str(tmp_path))
+    words = "waiting for RPM and TPM is wall clock of the waiting attempt"
+    command = ["evaluate", "--model", "openai/gpt-4o", "--tasks", "marble/dual-panda/A007", "--dry-run"]
+    assert run([*command, "--rpm", "20"]) == 0
+    assert words in capsys.readouterr().out
+    assert run(command) == 0
+    assert words not in capsys.readouterr().out

@@ -144,6 +144,8 @@ def _dry_run(model: str, form: str, options: dict[str, Any]) -> int:
         echo_json(found)
     else:
         print_estimate(console(), found)
+        if options["rpm"] is not None or options["tpm"] is not None:
+            echo("waiting for RPM and TPM is wall clock of the waiting attempt: at a low rate it may end as wall_clock")
     return 0
 
 

@@ -8,13 +8,14 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as NotYet
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from manifests.calls import ModelCalls
 from manifests.records import Usage
 from runner.models.answers import Answer, body_of, read
 from runner.models.base import Allowance, CallCancelled, Message, ModelFault, Reply, Tokens, Tool
+from runner.models.call import Answered, Call, final, may_have_run, reply_of
 from runner.models.faults import Fault, fault_of
 from runner.models.library import Library, Request, Result
 from runner.models.limiter import Limiter
@@ -38,31 +39,6 @@ class _Transport(Exception):
     def __init__(self, fault: Fault) -> None:
         super().__init__(fault.text)
         self.fault = fault
-
-
-@dataclass
-class _Call:
-    """One call of an agent: what is sent, until when, and how it went so far."""
-
-    messages: list[Message]
-    tools: Sequence[Tool] | None
-    deadline: float
-    cancel: threading.Event
-    tokens: int  # of the prompt, by estimate
-    ticket: str = ""  # of the running try at the rate limit
-    sent_at: float | None = None  # when it went out
-    tries: int = 0
-    faults: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class _Answered:
-    """An answer, good or bad, with what is counted for it."""
-
-    answer: Answer
-    tokens: Tokens
-    cost_usd: float | None
-    latency_s: float
 
 
 @dataclass(frozen=True)
@@ -124,13 +100,13 @@ class Client:
         tokens = estimate_input(sent, tools, self._link.policy.estimate)
         self._check_allowance(pictures)
         self._meter.called(pictures)
-        call = _Call(sent, tools, deadline, cancel, tokens)
+        call = Call(sent, tools, deadline, cancel, tokens)
         waited_s = self._rate_limit_s + self._retry_s
         try:
             answered = self._retried(call)
         except _Transport as error:
-            raise _final(error.fault, call) from None
-        return _reply(answered, call, self._rate_limit_s + self._retry_s - waited_s)
+            raise final(error.fault, call) from None
+        return reply_of(answered, call, self._rate_limit_s + self._retry_s - waited_s)
 
     def _check_allowance(self, pictures: int) -> None:
         tokens, most = self._allowance.tokens, self._allowance.pictures
@@ -142,7 +118,7 @@ class Client:
             raise ModelFault("image_budget", text, {"pictures": self._meter.pictures, "allowance": most})
 
     # ---- the request and its retries --------------------------------------------------------------------------------
-    def _retried(self, call: _Call) -> _Answered:
+    def _retried(self, call: Call) -> Answered:
         import tenacity
 
         policy = self._link.policy.retry
@@ -161,7 +137,7 @@ class Client:
         asked = error.fault.wait_s if isinstance(error, _Transport) else None
         return max(asked or 0.0, random.uniform(most / 2, most))
 
-    def _too_late(self, call: _Call) -> Callable[[RetryCallState], bool]:
+    def _too_late(self, call: Call) -> Callable[[RetryCallState], bool]:
         """Stop when the next try would begin past the policy's total, or past the attempt's end: then the fault is
         named, instead of a wall-clock limit that waiting for the provider used up."""
         begun = time.monotonic()
@@ -172,14 +148,14 @@ class Client:
 
         return stop
 
-    def _sleep(self, seconds: float, call: _Call) -> None:
+    def _sleep(self, seconds: float, call: Call) -> None:
         began = time.monotonic()
         cancelled = call.cancel.wait(seconds)
         self._retry_s += time.monotonic() - began
         if cancelled:
             raise CallCancelled("the episode ended while a call was to be tried again")
 
-    def _once(self, call: _Call) -> _Answered:
+    def _once(self, call: Call) -> Answered:
         """One request. Raises _Transport, ModelFault, CallCancelled."""
         link = self._link
         self._admit(call)
@@ -196,25 +172,25 @@ class Client:
         if fault is None:
             return self._answered(result, body, call, latency_s)
         call.faults.append(fault.text)
-        if result.exchange.broken is not None and _may_have_run(result):
+        if result.exchange.broken is not None and may_have_run(result):
             self._count_lost(call)
         else:
             self._settle(call, 0 if result.exchange.status is None else call.tokens)
         if fault.retry:
             raise _Transport(fault)
-        raise _final(fault, call)
+        raise final(fault, call)
 
-    def _answered(self, result: Result, body: Any, call: _Call, latency_s: float) -> _Answered:
+    def _answered(self, result: Result, body: Any, call: Call, latency_s: float) -> Answered:
         """What our own reading of an answer fails at is no fault of the model's. Raises ModelFault."""
         try:
             answer = read(result, body, self._link.redactor)
-            return _Answered(answer, *self._count(answer, call), latency_s)
+            return Answered(answer, *self._count(answer, call), latency_s)
         except Exception as error:
             self._count_lost(call)
             kind = type(error).__name__
             raise ModelFault("adapter_fault", f"the answer could not be read ({kind})", {"kind": kind}) from None
 
-    def _admit(self, call: _Call) -> None:
+    def _admit(self, call: Call) -> None:
         """Wait for the rate limit. Raises CallCancelled, ModelFault."""
         reserve = call.tokens + self._link.policy.estimate.tokens_per_answer
         began = time.monotonic()
@@ -226,7 +202,7 @@ class Client:
         finally:
             self._rate_limit_s += time.monotonic() - began
 
-    def _exchange(self, call: _Call) -> Result:
+    def _exchange(self, call: Call) -> Result:
         link = self._link
         timeout_s = min(link.policy.timeouts.answer_s, max(call.deadline - time.monotonic(), 0.001))
         request = Request(link.name, call.messages, call.tools, link.parameters, link.base_url, link.api_key, timeout_s)
@@ -237,7 +213,7 @@ class Client:
             if exchange.origin is not None:
                 self._origins.add(exchange.origin)
 
-    def _awaited(self, future: Future[Result], exchange: Exchange, call: _Call) -> Result:
+    def _awaited(self, future: Future[Result], exchange: Exchange, call: Call) -> Result:
         while True:
             try:
                 result = future.result(timeout=POLL_S)
@@ -251,7 +227,7 @@ class Client:
             self._give_up(future, exchange, call)
         return result
 
-    def _give_up(self, future: Future[Result], exchange: Exchange, call: _Call) -> None:
+    def _give_up(self, future: Future[Result], exchange: Exchange, call: Call) -> None:
         if exchange.sent_at is not None:
             self._silent_s = clock() - (exchange.heard_at or exchange.sent_at)
         future.cancel()
@@ -259,7 +235,7 @@ class Client:
         raise CallCancelled("the episode ended while the model was being asked")
 
     # ---- the account ------------------------------------------------------------------------------------------------
-    def _count(self, answer: Answer, call: _Call) -> tuple[Tokens, float | None]:
+    def _count(self, answer: Answer, call: Call) -> tuple[Tokens, float | None]:
         """Tokens and cost of an answer, good or bad; by estimate where the provider gave no usage."""
         link = self._link
         tokens = answer.tokens or self._estimated(answer, call)
@@ -270,50 +246,17 @@ class Client:
             self._models.setdefault(answer.model)
         return tokens, cost_usd
 
-    def _estimated(self, answer: Answer, call: _Call) -> Tokens:
+    def _estimated(self, answer: Answer, call: Call) -> Tokens:
         arguments = "".join(item.arguments for item in answer.calls)
         output = estimate_output(answer.content, arguments, self._link.policy.estimate)
         return Tokens(uncached=call.tokens, output=output, estimated=True)
 
-    def _count_lost(self, call: _Call) -> None:
+    def _count_lost(self, call: Call) -> None:
         """A request that the provider may have worked on, with nobody left to say how much: its prompt, estimated."""
         link = self._link
         tokens = Tokens(uncached=call.tokens, output=0, estimated=True)
         self._meter.count(tokens, link.library.cost(link.name, priceable(None, tokens)))
         self._settle(call, call.tokens)
 
-    def _settle(self, call: _Call, tokens: int) -> None:
+    def _settle(self, call: Call, tokens: int) -> None:
         self._link.limiter.settle(call.ticket, tokens, call.sent_at)
-
-
-def _reply(answered: _Answered, call: _Call, waited_s: float) -> Reply:
-    """The reply, or the fault that the answer is."""
-    answer = answered.answer
-    reply = Reply(
-        text=answer.content,
-        tool_calls=answer.calls,
-        finish=answer.finish,
-        tokens=answered.tokens,
-        cost_usd=answered.cost_usd,
-        model=answer.model,
-        latency_s=answered.latency_s,
-        waited_s=waited_s,
-        tries=call.tries,
-        message=answer.message or {"role": "assistant", "content": ""},
-        sent=call.messages,
-        raw=answer.raw,
-    )
-    if answer.cause is None:
-        return reply
-    evidence = {"finish": answer.finish, "tries": call.tries, "model": answer.model}
-    raise ModelFault(answer.cause, answer.text, evidence, reply=reply)
-
-
-def _may_have_run(result: Result) -> bool:
-    """Whether a broken request had reached the provider: not when no connection was made."""
-    return result.exchange.broken not in ("ConnectError", "ConnectTimeout", "ProxyError", "UnsupportedProtocol")
-
-
-def _final(fault: Fault, call: _Call) -> ModelFault:
-    text = fault.text if call.tries <= 1 else f"{fault.text} (after {call.tries} tries)"
-    return ModelFault(fault.cause, text, {**fault.evidence, "tries": call.tries, "faults": call.faults[-10:]})
