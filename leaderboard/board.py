@@ -17,7 +17,7 @@ from threading import Lock
 
 from sqlmodel import col, select
 
-from leaderboard import summaries, workers
+from leaderboard import rows, summaries, workers
 from leaderboard.source import Entry, Unscored
 from leaderboard.summaries import Head, Summary
 from leaderboard.workers import Say
@@ -59,8 +59,9 @@ class Board:
                 known = {key: item for key, item in self._found.items() if key not in fresh}
                 due = [key for key, item in known.items() if not item.good(stamp or "", AGE_S)]
                 due.sort(key=lambda key: self._found[key].looked)
-                self._look(store, due, stamp or "", say if whole else _silent, jobs, math.inf if whole else TURN_S)
-                self._turn = began + (time.monotonic() - began) / SHARE
+                if due:
+                    self._look(store, due, stamp or "", say if whole else _silent, jobs, math.inf if whole else TURN_S)
+                    self._turn = began + (time.monotonic() - began) / SHARE
             return self._runs
 
     def look(self, store: Store, run: Run) -> Unscored | None:
@@ -86,7 +87,7 @@ class Board:
         heads, before = _heads(store), self._found
         known = before or summaries.load(self.place, store, heads)
         due = [key for key, head in heads.items() if key not in known or known[key].head != head]
-        runs = list(summaries.named(store, due).values())
+        runs = list(rows.named(store, due).values())
         fresh = {
             run.id: Summary(heads[run.id], found, stamp, time.time())
             for run, found in workers.scored(store, runs, say, jobs)
@@ -99,7 +100,7 @@ class Board:
 
     def _look(self, store: Store, keys: Sequence[str], stamp: str, say: Say, jobs: int, seconds: float) -> None:
         """Look again at some runs, in this order."""
-        runs = summaries.named(store, keys)
+        runs = rows.named(store, keys)
         order = [(runs[key], self._found[key].found) for key in keys if key in runs]
         seen, same = dict[str, Summary](), set[str]()
         for run, found in workers.looked(store, order, say, jobs, seconds):

@@ -3,7 +3,8 @@ a link of its own."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+import math
+from collections.abc import Callable
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -12,6 +13,7 @@ from leaderboard import audits, cached, episode_page, source, verify
 from leaderboard.blocks import Page, page
 from leaderboard.draw import draw
 from leaderboard.markup import notice, tag
+from leaderboard.pickers import ALL, EVERY, paged, pick, pick_filters, pick_many, unknown_runs, unknown_setting
 from leaderboard.ranking import Standing, counted
 from leaderboard.site import MOST_RUNS, Site
 from leaderboard.source import Attempt, Entry, Unscored
@@ -20,7 +22,6 @@ from leaderboard.views import ranking as ranking_view
 from manifests.words import count
 from runner.store.status import EVALUATED
 
-ALL = "all"
 DETAILED = 3  # runs of which every incident is listed
 AUDITED = 500  # runs whose folder is asked for a report
 
@@ -30,10 +31,10 @@ def show_ranking(site: Site) -> None:
     if wanted is not None and any(item.setting.id == wanted for item in site.standings):
         chosen = [item for item in site.standings if item.setting.id == wanted]
     else:
-        _unknown_setting(site, "All settings are shown.")
+        unknown_setting(site, "All settings are shown.")
         chosen = ranking_of(site)
-    number = st.query_params.get("page", "1")
-    page_number = int(number) if number.isascii() and number.isdigit() else 1
+    pages = math.ceil(len(chosen[0].rows) / ranking_view.TABLE_ROWS) if len(chosen) == 1 else 1
+    page_number = paged("page", pages)
     half = site.unfinished
     key = ("ranking", tuple(item.setting.id for item in chosen), page_number, half)
 
@@ -44,14 +45,9 @@ def show_ranking(site: Site) -> None:
 
 
 def ranking_of(site: Site) -> list[Standing]:
-    """The standings that the filters leave. A filter with one value only is not shown."""
+    """The standings that the filters leave."""
     filters = ranking_view.FILTERS
-    options = {key: sorted({value(entry.setting) for entry in site.entries}) for key, (_, value) in filters.items()}
-    shown = [key for key, values in options.items() if len(values) > 1]
-    picked = {}
-    for key, column in zip(shown, st.columns(len(shown)) if shown else (), strict=True):
-        with column:
-            picked[key] = st.selectbox(filters[key][0], [ALL, *options[key]], key=key, bind="query-params")
+    picked = pick_filters(filters, [entry.setting for entry in site.entries])
     return [
         item
         for item in site.standings
@@ -73,10 +69,10 @@ def show_tasks(site: Site) -> None:
     if standing is None:
         return
     rows = {row.entry.run.name: row.entry for row in standing.rows}
-    labels = {ALL: "how many runs solve it"} | {name: parts.agent_name(entry) for name, entry in rows.items()}
-    _unknown_runs(rows)
+    labels = {EVERY: "how many runs solve it"} | {name: _named(entry) for name, entry in rows.items()}
+    unknown_runs(rows)
     with right:
-        name = _pick("Outcomes of", "runs", labels, ALL)
+        name = pick("Outcomes of", "runs", labels, EVERY)
     if name in rows and site.look(rows[name].run) is not None:
         st.rerun()  # it is damaged: without it
     sort, suite = st.query_params.get("sort"), st.query_params.get("suite")
@@ -95,7 +91,7 @@ def show_task(site: Site, environment_id: str) -> None:
         return
     wanted = st.query_params.get("setting")
     if all(item.setting.id != wanted for item in standings):
-        _unknown_setting(site, "Another one is shown.")
+        unknown_setting(site, "Another one is shown.")
     found = next((item for item in standings if item.setting.id == wanted), standings[0])
     draw(tasks.build_task(found, environment_id))
 
@@ -181,7 +177,7 @@ def show_run(site: Site, name: str, attempt: str | None) -> None:
         for row in detail.entry.report["attempts"]
         if wanted.takes(row, detail.clauses.get(row["sequence"]))
     ]
-    number = attempts.number_of(query.get("page"), len(numbers))
+    number = paged("page", math.ceil(len(numbers) / attempts.PAGE))
     shown = source.attempts_of(site.store, detail.entry, numbers[(number - 1) * attempts.PAGE : number * attempts.PAGE])
     about = run.About(cached.looked(site, found.run), audits.of_run(site.store, found.run))
     draw(run.build(detail, about, wanted, attempts.Listed(shown, number, len(numbers))))
@@ -202,10 +198,10 @@ def _setting(site: Site) -> Standing | None:
     if standing is None:
         draw(page("Assay", notice("No run of this store can be scored.", " See the ranking for the reasons.")))
         return None
-    _unknown_setting(site, "Another one is shown.")
+    unknown_setting(site, "Another one is shown.")
     labels = {item.setting.id: f"{parts.setting_title(item.setting)}: {_count(item)}" for item in site.standings}
     if len(labels) > 1:
-        chosen = _pick("Setting", "setting", labels, standing.setting.id)
+        chosen = pick("Setting", "setting", labels, standing.setting.id)
         standing = site.standing(chosen)
     return standing
 
@@ -217,14 +213,14 @@ def _runs(site: Site, default: int, *, every: bool = False) -> tuple[Standing | 
         standing = _setting(site)
     if standing is None:
         return None, []
-    labels = {row.entry.run.name: f"{parts.agent_name(row.entry)} · {row.entry.run.name}" for row in standing.rows}
+    labels = {row.entry.run.name: _named(row.entry) for row in standing.rows}
     now = [name for name in dict.fromkeys(st.query_params.get_all("runs")) if name in labels][:MOST_RUNS]
-    _unknown_runs(labels)
+    unknown_runs(labels)
     together = counted(standing) or [row.entry for row in standing.rows]
     if len(labels) > 1:
         none = parts.counted(standing, together) if every else "the first ones"
         with right:
-            now = _pick_many("Runs", "runs", labels, now, none)
+            now = pick_many("Runs", "runs", labels, now, none)
     if every and not now:
         return standing, together
     entries = site.chosen(standing, now, default)
@@ -233,53 +229,9 @@ def _runs(site: Site, default: int, *, every: bool = False) -> tuple[Standing | 
     return standing, entries
 
 
-def _unknown_setting(site: Site, instead: str) -> None:
-    """Say so where the address names a setting that there is not."""
-    wanted = st.query_params.get("setting")
-    if wanted is not None and all(item.setting.id != wanted for item in site.standings):
-        st.html(parts.unknown("This store", "setting", [wanted], instead))
-
-
-def _unknown_runs(known: Collection[str]) -> None:
-    """Say so where the address names runs that the setting has not."""
-    names = [name for name in dict.fromkeys(st.query_params.get_all("runs")) if name not in known and name != ALL]
-    if names:
-        st.html(parts.unknown("This setting", "run", names, "The ranking has all runs of this store, by setting."))
-
-
-def _pick(label: str, name: str, labels: dict[str, str], now: str) -> str:
-    """One of ``labels`` by its key; the choice goes into the address as ``name``."""
-    options = list(labels)
-    given = st.query_params.get(name, now)
-    key = f"pick-{name}"
-
-    def keep() -> None:
-        if name == "setting":
-            st.query_params.pop("runs", None)
-        st.query_params[name] = st.session_state[key]
-
-    index = options.index(given) if given in labels else 0
-    chosen: str = st.selectbox(label, options, index=index, format_func=labels.__getitem__, key=key, on_change=keep)
-    return chosen
-
-
-def _pick_many(label: str, name: str, labels: dict[str, str], now: Sequence[str], none: str) -> list[str]:
-    key = f"pick-{name}-{len(labels)}"
-
-    def keep() -> None:
-        st.query_params[name] = st.session_state[key]
-
-    chosen: list[str] = st.multiselect(
-        label,
-        list(labels),
-        default=list(now),
-        format_func=labels.__getitem__,
-        key=key,
-        on_change=keep,
-        max_selections=MOST_RUNS,
-        placeholder=none,
-    )
-    return chosen
+def _named(entry: Entry) -> str:
+    """An option of a choice of runs."""
+    return f"{parts.agent_name(entry)} · {entry.run.name}"
 
 
 def _plans(standing: Standing, environment_id: str) -> bool:

@@ -7,15 +7,16 @@ from pathlib import Path
 import streamlit as st
 from PIL import Image
 
-from leaderboard import audits, episode, source, turns
+from leaderboard import asked, audits, episode, source, turns
 from leaderboard.blocks import page
 from leaderboard.draw import draw
 from leaderboard.episode import VIDEOS, Drawn, Stored
 from leaderboard.markup import notice, tag
+from leaderboard.pickers import paged
 from leaderboard.site import Detail, Site
 from leaderboard.source import Attempt
 from leaderboard.views import episode as view
-from leaderboard.views import playback, transcript, trouble
+from leaderboard.views import parts, playback, transcript, trouble
 from leaderboard.views import turns as steps_view
 from manifests.records import AttemptRecord
 
@@ -24,8 +25,8 @@ MOMENTS = "Key moments, drawn from the recorded states"
 
 
 def show(site: Site, detail: Detail, sequence: str) -> None:
-    known = sequence.isascii() and sequence.isdigit()
-    found = source.attempts_of(site.store, detail.entry, [int(sequence)]) if known else []
+    number = asked.number(sequence)
+    found = source.attempts_of(site.store, detail.entry, [number]) if number is not None else []
     run = detail.entry.run
     if not found:
         trouble.unknown_attempt(run.name, sequence)
@@ -79,8 +80,8 @@ def _instant(end: float) -> float:
         else:
             st.query_params["t"] = f"{st.session_state['time']:.1f}"
 
-    asked = st.query_params.get("t", "")
-    start = min(float(asked), end) if asked.replace(".", "", 1).isdigit() and asked.isascii() else end
+    given = st.query_params.get("t", "")
+    start = min(float(given), end) if given.replace(".", "", 1).isdigit() and given.isascii() else end
     at: float = st.slider("Simulated time (s)", 0.0, end, start, STEP, key="time", on_change=keep)
     return at
 
@@ -94,10 +95,11 @@ def _heading(stored: Stored) -> None:
 def _videos(videos: tuple[Drawn, ...], now: float | None) -> None:
     """The video of one camera, at the instant of the slider."""
     labels = [item.label for item in videos]
-    chosen = videos[0]
+    chosen, wanted = videos[0], st.query_params.get("camera")
+    if wanted is not None and wanted not in labels:
+        st.html(parts.unknown("This attempt", "film by a camera", [wanted], f"That of {labels[0]} is shown."))
     if len(videos) > 1:
-        asked = st.query_params.get("camera")
-        first = asked if asked in labels else labels[0]
+        first = wanted if wanted in labels else labels[0]
         label = st.segmented_control(
             "Camera", labels, default=first, required=True, key="film-of", on_change=_keep_camera
         )
@@ -134,8 +136,7 @@ def _frame(path: Path, now: float) -> Image.Image:
 
 def _transcript(run: str, attempt: Attempt, stored: Stored) -> None:
     assert attempt.record is not None
-    part = st.query_params.get("part", "1")
-    number = int(part) if part.isascii() and part.isdigit() else 1
+    number = paged("part", transcript.pages_of(stored))
     st.html(transcript.build(run, attempt.record, stored, number))
 
 

@@ -66,7 +66,7 @@ def of_run(store: Store, entry: Entry, each: int = 2) -> tuple[Film, ...]:
     with store.database.read() as session:
         rows = [tuple(row) for row in session.execute(query)]
     films = [
-        Film(run.name, entry.model, sequence, environment_id, condition, outcome, code)
+        Film(run.name, entry.title, sequence, environment_id, condition, outcome, code)
         for sequence, attempt, environment_id, condition, outcome, code in rows
         if found[sequence] == attempt[:8]
     ]

@@ -13,16 +13,17 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import Row, String, type_coerce
+from sqlalchemy import Row
 from sqlalchemy import select as sql_select
 from sqlmodel import Session, col
 
 from leaderboard.folded import FIELDS, Folded, stamped
+from leaderboard.rows import raw
 from runner.store.database import Damaged
 from runner.store.integrity import ATTEMPT
 from runner.store.ledger import GENESIS
 from runner.store.store import Run, Store
-from runner.store.tables import AttemptRow, EntryRow, RunRow, UtcDateTime
+from runner.store.tables import AttemptRow, EntryRow, RunRow
 from runner.store.text import stamp
 from runner.store.view import KINDS
 
@@ -35,9 +36,12 @@ Entries = Sequence[Row[Any]]
 def damage(store: Store, run: Run) -> str | None:
     """Why no number may come from a run, or None."""
     for _ in range(TRIES):
-        with store.database.read() as session:
-            row, entries, table = session.get_one(RunRow, run.id), _entries(session, run), _table(session, run)
-            of_run = _of_run(row, entries)
+        try:
+            with store.database.read() as session:
+                row, entries, table = session.get_one(RunRow, run.id), _entries(session, run), _table(session, run)
+                of_run = _of_run(row, entries)
+        except Damaged:  # it names the folder of the store
+            return "what its row has for a time is none: restore the store from a backup"
         folded = Folded.of(run.id, entries)
         sound = folded is not None and folded.rows == table and chained(run.id, entries)
         if folded is not None and sound and not _strangers(store, run, folded):
@@ -65,12 +69,6 @@ def chained(run_id: str, entries: Iterable[Row[Any]]) -> bool:
     return expected > 1
 
 
-def _raw(table: type[EntryRow | AttemptRow], name: str) -> Any:
-    """A column as it is stored. SQLite keeps an instant as text: to make one of each takes longer than all hashes."""
-    column = getattr(table, name)
-    return type_coerce(column, String) if isinstance(column.type, UtcDateTime) else column
-
-
 def _words_of_the_store(store: Store, run: Run) -> str | None:
     try:
         store.check_intact(run)
@@ -82,13 +80,13 @@ def _words_of_the_store(store: Store, run: Run) -> str | None:
 
 
 def _entries(session: Session, run: Run) -> Entries:
-    columns = [_raw(EntryRow, name) for name in COLUMNS]
+    columns = [raw(EntryRow, name) for name in COLUMNS]
     query = sql_select(*columns).where(col(EntryRow.run_id) == run.id).order_by(col(EntryRow.sequence))
     return session.execute(query).all()
 
 
 def _table(session: Session, run: Run) -> dict[str, dict[str, Any]]:
-    columns: list[Any] = [_raw(AttemptRow, name) for name in FIELDS]
+    columns: list[Any] = [raw(AttemptRow, name) for name in FIELDS]
     found = session.execute(sql_select(*columns).where(col(AttemptRow.run_id) == run.id))
     return {row[0]: dict(zip(FIELDS, row, strict=True)) for row in found}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -29,6 +30,11 @@ from scoring.report import report
 from scoring.rules import Rules
 from scoring.selection import Selection
 from scoring.window import Kind, Status
+
+_LOCAL = re.compile(
+    r"(?:file:|~[\w.-]*|[A-Za-z]:)?[\\/]++(?!(?:home|Users)[\\/]+[^\\/]*[\\/]*$)(?:.*[\\/])?([^\\/]+)[\\/]*",
+    re.DOTALL | re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -86,6 +92,13 @@ class Entry:
     cost_usd: float | None
     unpriced: int
     signer: Received | None
+
+    @property
+    def title(self) -> str:
+        """The model as pages name it. Of one that is a path of its submitter's machine that is the last part, so that
+        two of them can be told apart; not where that is a person's folder."""
+        local = _LOCAL.fullmatch(self.model)
+        return f"…/{local[1]}" if local is not None else self.model
 
 
 @dataclass(frozen=True)

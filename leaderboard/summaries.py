@@ -8,7 +8,7 @@ import logging
 import os
 import sqlite3
 import time
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Set
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from leaderboard import rows
 from leaderboard.facts import Received
 from leaderboard.source import Entry, Unscored, setting_of
 from manifests import load as manifests_load
@@ -62,17 +63,17 @@ def load(place: Path | None, store: Store, heads: Mapping[str, Head]) -> dict[st
     try:
         with closing(sqlite3.connect(f"file:{place}?mode=ro", uri=True, timeout=2)) as connection:
             query = "SELECT run, length, head, value, stamp, looked FROM summary_3 WHERE made_by = ?"
-            rows = connection.execute(query, [_maker()]).fetchall()
+            lines = connection.execute(query, [_maker()]).fetchall()
     except sqlite3.Error as error:
         logger.warning("%s: not used (%s)", place, error)
         return {}
-    kept = {key: (value, stamp, looked) for key, *head, value, stamp, looked in rows if heads.get(key) == tuple(head)}
+    kept = {key: (value, stamp, looked) for key, *head, value, stamp, looked in lines if heads.get(key) == tuple(head)}
     found = {}
-    for key, run in named(store, list(kept)).items():
+    for key, run in rows.named(store, list(kept)).items():
         value, stamp, looked = kept[key]
         try:
             found[key] = Summary(heads[key], read(run, value), stamp, looked)
-        except (ValueError, KeyError, TypeError):  # what is no summary is made again
+        except (ValueError, KeyError, TypeError, AttributeError):  # what is no summary is made again
             logger.warning("%s: the summary of %s is not used: it cannot be read", place, run.name)
     return found
 
@@ -80,33 +81,23 @@ def load(place: Path | None, store: Store, heads: Mapping[str, Head]) -> dict[st
 def save(place: Path | None, changed: Mapping[str, Summary], same: Set[str] = frozenset()) -> Path | None:
     """Write what has changed; of ``same`` only when it was looked at. Returns None where nothing can be written."""
     looked = [(item.stamp, item.looked, key) for key, item in changed.items() if key in same]
-    rows = [
+    lines = [
         (key, *item.head, _maker(), written(item.found), item.stamp, item.looked)
         for key, item in changed.items()
         if key not in same
     ]
-    if place is None or not (rows or looked):
+    if place is None or not (lines or looked):
         return place
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         with closing(sqlite3.connect(place, timeout=5)) as connection, connection:
             connection.execute(TABLE)
-            connection.executemany("INSERT OR REPLACE INTO summary_3 VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+            connection.executemany("INSERT OR REPLACE INTO summary_3 VALUES (?, ?, ?, ?, ?, ?, ?)", lines)
             connection.executemany("UPDATE summary_3 SET stamp = ?, looked = ? WHERE run = ?", looked)
     except (OSError, sqlite3.Error) as error:
         logger.warning("%s: not written (%s): scores are made again at the next start", place, error)
         return None
     return place
-
-
-def named(store: Store, keys: Sequence[str]) -> dict[str, Run]:
-    """The runs with these ids."""
-    if not keys:
-        return {}
-    wanted = set(keys)
-    if len(keys) > 20:
-        return {run.id: run for run in store.runs() if run.id in wanted}
-    return {run.id: run for run in map(store.find_run, keys) if run is not None}
 
 
 def written(found: Entry | Unscored) -> str:

@@ -26,8 +26,10 @@ def main() -> None:
     st.html(STYLE)
     view = st.query_params.get("view")
     inside = "run" in st.query_params or "task" in st.query_params
-    view = view if view in parts.NAV else None
+    asked, view = view, view if view in parts.NAV else None
     st.html(parts.navigation("run" if inside else view))
+    if asked != view and not inside:
+        st.html(parts.unknown("This site", "page", [asked or ""], "The overview is shown."))
     if view in ("submit", "protocol") and not inside:  # they say nothing of the store
         choices.SHOWN[view](None)
         return

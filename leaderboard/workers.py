@@ -9,7 +9,7 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from pathlib import Path
 
-from leaderboard import summaries
+from leaderboard import rows, summaries
 from leaderboard.intact import damage
 from leaderboard.source import Entry, Unscored, read_entry
 from runner.store.store import DATABASE, Run, Store
@@ -87,9 +87,7 @@ def _there(place: tuple[Path, str]) -> tuple[Store, Run]:
     """The store and the run, in a process of their own."""
     home, key = place
     store = _store(home)
-    run = store.find_run(key)
-    assert run is not None, "a run is never removed"
-    return store, run
+    return store, rows.named(store, [key])[key]
 
 
 @cache

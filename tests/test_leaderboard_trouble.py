@@ -29,6 +29,18 @@ DAMAGE = {
         "UPDATE run SET settings = replace(settings, 'lab/r', 'lab/x') WHERE name = 'r'",
         "its settings are not those in the first entry of its ledger",
     ),
+    "the settings are no JSON": (
+        "UPDATE run SET settings = 'not json' WHERE name = 'r'",
+        "its settings are not those in the first entry of its ledger",
+    ),
+    "the time of its making is none": (
+        "UPDATE run SET created_at = 'rubbish' WHERE name = 'r'",
+        "what its row has for a time is none: restore the store from a backup",
+    ),
+    "a withdrawal is no JSON": (
+        "UPDATE run SET withdrawn = '[', withdrawn_at = created_at WHERE name = 'r'",
+        "whether it is withdrawn is not what its ledger says",
+    ),
     "an artifact is missing": (None, "attempt 2: its file actions.npy is missing"),
 }
 
@@ -40,7 +52,10 @@ def spoil(store: Store, change: str) -> None:
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_the_numbers_of_a_damaged_run_are_withheld_everywhere(store: Store, damage: str) -> None:
+def test_the_numbers_of_a_damaged_run_are_withheld_everywhere(
+    store: Store, damage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("leaderboard.board.TURN_S", 60.0)  # a visit looks at both runs, however busy the machine is
     run = write_run(store, "r", twice(QUIT), model="lab/r")
     write_run(store, "whole", twice(SUCCESS), model="lab/whole")
     change, why = DAMAGE[damage]
@@ -147,6 +162,23 @@ def test_a_damaged_store_says_so_without_naming_the_folder(store: Store, content
     assert str(store.home) not in page
 
 
+def test_what_stands_in_place_of_the_database_is_said(store: Store) -> None:
+    write_run(store, "r", twice(QUIT))
+    store.close()
+    for path in store.home.glob("assay.sqlite*"):
+        path.unlink()
+    page = words(visit(view="ranking"))
+    assert "The database is missing" in page
+    assert "Restore it from a backup" in page
+    (store.home / "assay.sqlite").write_bytes(b"no database" * 1000)
+    assert "assay.sqlite is no SQLite database" in words(visit())
+    (store.home / "assay.sqlite").unlink()
+    (store.home / "assay.sqlite").mkdir()
+    page = words(visit())
+    assert "assay.sqlite is a folder" in page
+    assert "No runs yet" not in page
+
+
 @pytest.mark.parametrize("view", ["submit", "protocol"])
 def test_how_to_take_part_and_the_rules_are_read_whatever_the_store_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, view: str
@@ -167,7 +199,8 @@ def test_a_wrong_address_of_the_store_says_so(store: Store, monkeypatch: pytest.
 def test_an_unknown_run_and_an_unknown_attempt_have_a_page(store: Store) -> None:
     write_run(store, "r", twice(QUIT))
     assert "This store has no run named <b>x</b>" in words(visit(run="<b>x</b>"))
-    assert "has no attempt with the ledger sequence 9999" in words(visit(run="r", attempt=9999))
+    for number in ("9999", str(2**63), "9" * 5000, "-1", "x"):
+        assert f"has no attempt with the ledger sequence {number[:1000]}" in words(visit(run="r", attempt=number))
 
 
 def test_the_pages_write_nothing(store: Store) -> None:

@@ -44,12 +44,6 @@ class Listed:
     count: int
 
 
-def number_of(text: str | None, count: int) -> int:
-    """A page number from the address, within what there is."""
-    pages = max(1, math.ceil(count / PAGE))
-    return min(int(text), pages) if text and text.isascii() and text.isdigit() and int(text) > 0 else 1
-
-
 def build(entry: Entry, wanted: Wanted, listed: Listed) -> Block:
     """The page of the list that is wanted, and the way to the others."""
     head = ("Attempt", "Environment", "Condition", "Outcome", "Clause", "What the protocol makes of it", "Wall time")

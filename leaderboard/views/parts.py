@@ -65,7 +65,7 @@ def setting_title(setting: Setting) -> str:
 
 def agent_name(entry: Entry) -> str:
     """The model, and how it acted where that is another name."""
-    return entry.model if entry.agent == entry.model else f"{entry.model} ({entry.agent})"
+    return entry.title if entry.agent == entry.model else f"{entry.title} ({entry.agent})"
 
 
 def marks(entry: Entry) -> list[Safe | str]:

@@ -10,6 +10,7 @@ from leaderboard.blocks import Block, Page, data_of, figure, page
 from leaderboard.charts import Line
 from leaderboard.markup import Safe, facts, join, link, moment, notice, table, tag
 from leaderboard.ranking import Standing
+from leaderboard.rows import NO_TIME
 from leaderboard.source import Entry, Setting, Unscored
 from leaderboard.views import parts, printed, ranking_rows
 from leaderboard.words import LEVELS
@@ -48,7 +49,8 @@ def build(
                 "p",
                 "Each attempt is judged by an evaluator that the agent cannot reach; only attempts in fresh containers "
                 "are official. Settings never mix: each table holds one. Every rate stands with its denominator and "
-                "its 95 % interval, or the exact bound where all tasks agree.",
+                "its 95 % interval, or the exact bound where all tasks agree. Suites weigh the same in a rate, so "
+                "that it is not the share of the conditions that stand beside it.",
             ),
             parts.damaged(damaged),
             parts.unfinished(unfinished),
@@ -160,8 +162,9 @@ def _headline(entry: Entry) -> str:
     key = ranking.pass_keys(entry.report)[0]
     metric = entry.report["total"]["metrics"][key]
     solved = f"{metric['successes']} of {count(metric['planned'], 'condition')}"
-    rate = metric["balanced"]
-    return f"{rate['percent']} % {entry.report['names'][key]} ({parts.sure(rate)}; {solved})"
+    rate, suites = metric["balanced"], len(entry.report["by"]["suite"])
+    over = f" over {suites} suites that weigh the same" if suites > 1 else ""
+    return f"{rate['percent']} % {entry.report['names'][key]}{over} ({parts.sure(rate)}; {solved})"
 
 
 def _how_sure(first: Entry, second: Entry) -> str:
@@ -238,7 +241,13 @@ def _runs(standing: Standing) -> str:
 
 def _without(name: str, title: str, caption: str, found: Sequence[Unscored]) -> Block:
     """Runs without numbers. ``name`` is that of the data."""
-    rows = [(link(item.run.name, run=item.run.name), moment(item.run.created_at), item.why) for item in found]
+    made = [None if item.run.created_at == NO_TIME else item.run.created_at for item in found]
+    rows = [
+        (link(item.run.name, run=item.run.name), moment(time) if time else "unknown", item.why)
+        for item, time in zip(found, made, strict=True)
+    ]
     shown = tag("section", tag("h2", title), table(caption, ("Run", "Created", "Reason"), rows, kind="cards"))
-    plain = [[item.run.name, item.run.created_at.isoformat(), item.why] for item in found]
+    plain = [
+        [item.run.name, time.isoformat() if time else None, item.why] for item, time in zip(found, made, strict=True)
+    ]
     return Block(shown, data_of(f"runs-{name}", ("run", "created", "reason"), plain))

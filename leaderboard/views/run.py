@@ -133,7 +133,8 @@ def _rates(entry: Entry) -> Block:
     if len(suites) > 1:
         rows += [(row["label"], row) for row in suites]
     head = ("Tasks", *names.values(), "Conditions", "Time@S", "Tok@S")
-    shown = table("Rates by suite", head, [_rate_row(label, row, names) for label, row in rows], kind="cards")
+    caption = "Rates by suite; of all tasks suites weigh the same"
+    shown = table(caption, head, [_rate_row(label, row, names) for label, row in rows], kind="cards")
     plain = [[label, key, *parts.numbers(row["metrics"][key])] for label, row in rows for key in names]
     columns = ("tasks", "metric", *parts.NUMBERS)
     return Block(join((_heading("Rates"), shown)), data_of(f"rates-{entry.run.name}", columns, plain))

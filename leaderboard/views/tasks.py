@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from leaderboard import slots
@@ -27,8 +27,9 @@ def build(standing: Standing, detail: Detail | None, sort: str | None, suite: st
     if not runs:
         return page("Tasks", *head, notice("Every run of this setting was withdrawn."))
     found = tally(runs)
-    sort = sort if sort in SORTS else "catalog"
     suites = list(dict.fromkeys(task.suite for task in found.tasks))
+    said = [*_unknown("order", sort, SORTS), *_unknown("suite", suite, suites)]
+    sort = sort if sort in SORTS else "catalog"
     suite = suite if suite in suites else None
     order = [number for number in _order(found, sort) if suite in (None, found.tasks[number].suite)]
     choice = {"view": "tasks", "setting": standing.setting.id, "runs": detail.entry.run.name if detail else None}
@@ -38,7 +39,7 @@ def build(standing: Standing, detail: Detail | None, sort: str | None, suite: st
         filters.append(_choice("Suite", choice | {"sort": sort}, "suite", suite, every))
     body = _counts(standing, found, order) if detail is None else _outcomes(standing, found, order, detail)
     told = tag("p", f"Counted: {parts.counted(standing, runs)}.", class_="quiet")
-    return page("Tasks", *head, join(filters), told, body)
+    return page("Tasks", *head, *said, join(filters), told, body)
 
 
 def build_task(standing: Standing, environment_id: str) -> Page:
@@ -81,6 +82,14 @@ def build_task(standing: Standing, environment_id: str) -> Page:
             data_of(f"task-{environment_id.replace('/', '-')}", columns, plain),
         ),
     )
+
+
+def _unknown(what: str, wanted: str | None, known: Iterable[str]) -> list[Safe]:
+    """Of an address that names what there is not."""
+    names = list(known)
+    if wanted is None or wanted in names:
+        return []
+    return [parts.unknown("This page", what, [wanted], f"There is: {', '.join(names)}.")]
 
 
 def _order(found: Tally, sort: str) -> Sequence[int]:

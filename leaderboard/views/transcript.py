@@ -29,7 +29,7 @@ def build(run: str, record: AttemptRecord, stored: Stored, part: int) -> Safe:
     title = tag("h2", "Transcript")
     if not entries:
         return join((title, tag("p", "No transcript is stored: the agent kept none.", class_="quiet")))
-    pages = -(-len(entries) // ENTRIES)
+    pages = pages_of(stored)
     part = min(max(part, 1), pages)
     first = (part - 1) * ENTRIES
     room = [PICTURES]
@@ -41,6 +41,10 @@ def build(run: str, record: AttemptRecord, stored: Stored, part: int) -> Safe:
     ]
     more = tag("nav", tag("ol", *steps), class_="pages", aria_label="Pages of the transcript") if pages > 1 else ""
     return tag("section", title, said, more, *shown, more, id="transcript")
+
+
+def pages_of(stored: Stored) -> int:
+    return -(-len(stored.transcript) // ENTRIES)
 
 
 def _step(run: str, record: AttemptRecord, index: int) -> Safe:

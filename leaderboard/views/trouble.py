@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import os
+
 import streamlit as st
 
 from leaderboard.draw import titled
 from leaderboard.markup import Safe, code, link, tag
 from leaderboard.words import EVALUATE
 from runner.store.database import AssayError, BadInput, StoreLocked, StoreMissing, StoreVersion
+from runner.store.integrity import run_folders
+from runner.store.store import DATABASE, default_home
 
 COMMAND = Safe(EVALUATE)  # ours, and no stored text: its assignments are to be read
+MAGIC = b"SQLite format 3\x00"  # how the file begins
+WRONG = {
+    "file": "The database is damaged, or belongs to another program.",
+    "foreign": f"{DATABASE} is no SQLite database: it is damaged, or belongs to another program.",
+    "folder": f"{DATABASE} is a folder, where a file should be.",
+    "closed": f"{DATABASE}, or the folder of the records, may not be read by this user.",
+}
 
 
 def show(error: AssayError) -> None:
@@ -42,7 +53,15 @@ def unknown_task(environment_id: str) -> None:
 
 def _words(error: AssayError) -> tuple[str, *tuple[Safe, ...]]:
     again = tag("p", "Then reload this page.")
-    if isinstance(error, StoreMissing):
+    state = _state()
+    if state == "missing":
+        return (
+            "The database is missing",
+            tag("p", "The folder of the records holds attempts, but not ", code(DATABASE), ", their ledger."),
+            tag("p", "Restore it from a backup, or start the leaderboard with ", code("ASSAY_HOME"), " set elsewhere."),
+            again,
+        )
+    if isinstance(error, StoreMissing) and state == "file":
         return (
             "No runs yet",
             tag("p", "Nothing has been recorded in this store. A first run takes one command:"),
@@ -73,10 +92,27 @@ def _words(error: AssayError) -> tuple[str, *tuple[Safe, ...]]:
         )
     return (
         "The store cannot be read",
-        tag("p", "The file is damaged, belongs to another program, or may not be read by this user."),
+        tag("p", WRONG[state]),
         tag("p", "The terminal that runs the leaderboard names the cause and what to do."),
         again,
     )
+
+
+def _state() -> str:
+    """What stands where the database should: a key of WRONG, or ``missing`` beside folders of attempts."""
+    if os.environ.get("ASSAY_STORE"):
+        return "file"
+    home = default_home()
+    try:
+        path = home / DATABASE
+        if path.is_dir():
+            return "folder"
+        if not path.is_file() or path.stat().st_size == 0:
+            return "missing" if run_folders(home) else "file"
+        with path.open("rb") as file:
+            return "file" if file.read(len(MAGIC)) == MAGIC else "foreign"
+    except OSError:
+        return "closed"
 
 
 def _page(title: str, *content: Safe) -> None:
