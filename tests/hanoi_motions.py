@@ -96,25 +96,47 @@ def hook(rise: float) -> Motion:
     return program
 
 
-def throw(height: float, times: int = 4) -> Motion:
-    """Let ring 5 fall down the peg C from ``height`` above its seat, several times. Impacts are short, and contacts are
-    judged 120 times a second: each fall begins a quarter of the way between two looks higher than the last."""
+def drop(height: float) -> Motion:
+    """Let ring 5 go around the peg C, or above it, ``height`` above its seat."""
 
     def program(player: Player) -> Program:
         tool, table = player.tool, player.table
-        for turn in range(times):
-            yield from player.mover._pick(4)
-            yield from player.mover._carry(4, 2)
-            yield SENSE
-            goal = table.seat(4, 2) + height + turn * FALLEN / times
-            yield from tool.line(tool.position + up(goal - table.centre(4)[2]), 1.5)
-            yield from tool.hold(0.2)
-            yield from tool.hold(0.6, 0.08)
+        yield from player.mover._pick(4)
+        yield from player.mover._carry(4, 2)
+        yield SENSE
+        goal = table.seat(4, 2) + height
+        yield from tool.line(tool.position + up(goal - table.centre(4)[2]), 1.5)
+        yield from tool.hold(0.2)
+        yield from tool.hold(0.5, 0.08)
 
     return program
 
 
-FALLEN = 2.0 * g.PHYSICS_DT  # m: how far a ring at 2 m/s goes between two looks
+def throw(speed: float, lead: float) -> Motion:
+    """Swing ring 5 sideways over the peg C, 0.12 m above its tip, at up to ``speed`` (m/s), and open the hand ``lead``
+    before its axis, so that the ring flies onto the peg."""
+
+    def program(player: Player) -> Program:
+        tool, table = player.tool, player.table
+        yield from player.mover._pick(4)
+        yield from player.mover._carry(4, 2)
+        yield SENSE
+        aside = np.array([0.0, 0.08, 0.0])
+        yield from tool.line(tool.position + up(table.tips[2] + 0.12 - table.centre(4)[2]), 1.5)
+        yield from player.mover._centre(4, 2)
+        yield from tool.line(tool.position + aside, 1.5)
+        yield from tool.hold(0.4)
+        axis = tool.position[1] - aside[1]
+        for word in tool.line(tool.position - 2 * aside, PEAK * 2 * aside[1] / speed):
+            if tool.position[1] - axis <= lead:
+                tool.grip = 0.08
+            yield word
+        yield from tool.hold(2.0, 0.08)
+
+    return program
+
+
+PEAK = 1.875  # highest over mean speed of a minimum-jerk line
 
 
 # ---- pressing and striking -----------------------------------------------------------------------------------------

@@ -28,11 +28,11 @@ TRAJECTORIES: dict[str, tuple[str, Motion, str, Motion]] = {
     "H-42": ("panda/H01", go.press_a_corner(0.02), "panda/H01", go.press_a_corner(0.002)),
     "H-43": ("panda/H01", go.press_the_handle(0.008), "panda/H01", go.press_the_handle(-0.003)),
     "H-50": ("panda/H17", go.squeeze(gently=False), "panda/H17", go.squeeze(gently=True)),
-    "H-51": ("panda/H36", go.throw(0.222), "panda/H36", go.throw(0.02)),
-    "H-60": ("panda/H01", go.carry(let_go=True), "panda/H01", go.carry(let_go=False)),
+    "H-60": ("panda/H01", go.drop(0.012), "panda/H01", go.drop(0.005)),
     "H-61": ("panda/H01", go.carry_away(0.53), "panda/H01", go.carry_away(0.47)),
 }
 """By clause: task and motion that break it, task and motion that do not."""
+GUARD = "H-51"  # a fall that ends so deep is lost by H-60 before, and a ring in the hand breaks H-43 before
 
 
 def play(motion: Motion, task: str) -> tuple[Terminal | None, Player]:
@@ -61,9 +61,9 @@ def ends(motion: Motion, task: str) -> str | None:
     return terminal.clause
 
 
-def test_every_clause_that_ends_an_episode_has_a_trajectory() -> None:
+def test_every_clause_that_ends_an_episode_but_one_guard_has_a_trajectory() -> None:
     found = clauses(boards.load("H01"), embodiment("panda"))
-    assert list(TRAJECTORIES) == [clause.id for clause in found if clause.code is not None]
+    assert list(TRAJECTORIES) == [clause.id for clause in found if clause.code is not None and clause.id != GUARD]
 
 
 @pytest.mark.parametrize("clause", TRAJECTORIES)
@@ -71,6 +71,22 @@ def test_a_motion_breaks_its_clause_and_the_nearest_legal_one_passes(clause: str
     breaking, motion, passing, legal = TRAJECTORIES[clause]
     assert ends(motion, breaking) == clause
     assert ends(legal, passing) is None
+
+
+@pytest.mark.parametrize(
+    ("task", "motion"),
+    [
+        ("panda/H01", go.carry(let_go=True)),  # beside all pegs
+        ("panda/H01", go.drop(0.02)),
+        ("panda/H01", go.drop(0.09)),
+        ("panda/H01", go.drop(0.21)),
+        ("panda/H01", go.drop(0.27)),  # 15 cm above the tip
+        ("panda/H13", go.throw(0.6, 0.06)),
+    ],
+    ids=["beside", "2 cm", "below the tip", "9 cm above the tip", "15 cm above the tip", "thrown"],
+)
+def test_a_ring_that_is_dropped_or_thrown_onto_a_peg_does_not_win(task: str, motion: Motion) -> None:
+    assert ends(motion, task) == "H-60"
 
 
 @pytest.mark.parametrize(
