@@ -198,6 +198,23 @@ def test_edited_settings_of_the_run_are_named(home: Path, forger: Forger) -> Non
     failed(home, "chain", "run: its settings in the table of runs are not those with which it began")
 
 
+def test_a_withdrawal_that_only_the_table_of_runs_has_or_lacks_is_named(home: Path, forger: Forger) -> None:
+    text = "run: whether it is withdrawn is in the table of runs not what its ledger says"
+    forger.sql("UPDATE run SET withdrawn = '{}'")
+    failed(home, "chain", text)
+    forger.sql("UPDATE run SET withdrawn = NULL")
+    forger.append("withdrawn", {"reviewer": "somebody", "reason": "a wrong prompt"})
+    assert "withdrawn" not in " ".join(findings(audit(home), "chain"))
+    forger.sql("UPDATE run SET withdrawn = NULL, withdrawn_at = NULL")
+    failed(home, "chain", text)
+
+
+def test_a_run_that_is_older_or_younger_than_its_ledger_is_named(home: Path, forger: Forger) -> None:
+    for year in ("2001", "2999"):
+        forger.sql("UPDATE run SET created_at = ? || substr(created_at, 5)", year)
+        failed(home, "chain", f"run: was made {year}-")
+
+
 def test_an_edited_attempt_table_is_named_with_field_and_values(home: Path, forger: Forger) -> None:
     forger.sql("UPDATE attempt SET outcome = 'success' WHERE condition = ?", WALL)
     failed(home, "rescore", "outcome is 'success' in the attempt table, and 'failure' by the ledger")

@@ -16,7 +16,7 @@ from runner.agents.base import Agent
 from runner.agents.registry import AgentRequest, make_agent
 from runner.audit.artifacts import check_artifacts
 from runner.audit.chain import check_chain
-from runner.audit.findings import Check, check, problem, skipped
+from runner.audit.findings import Check, Status, check, problem, skipped
 from runner.audit.pinned import runtime_of
 from runner.audit.recorded import slot
 from runner.audit.replays import Replays, SlotOf, check_replays, replayable
@@ -62,6 +62,13 @@ class Audit:
         return all(check.status in ("passed", "skipped") for check in self.checks)
 
     @property
+    def verdict(self) -> Status:
+        """``passed``, ``failed``, or ``undecided`` where a replay neither confirms nor refutes an attempt."""
+        if self.passed:
+            return "passed"
+        return "failed" if any(check.status == "failed" for check in self.checks) else "undecided"
+
+    @property
     def remark(self) -> str:
         """What the verdict alone does not say: which checks failed or stay undecided, or that nothing could be
         replayed; else empty."""
@@ -87,6 +94,7 @@ class Audit:
             "assay": version("assay"),
             "run": {"name": self.run.name, "id": self.run.id, "kind": self.run.kind},
             "passed": self.passed,
+            "verdict": self.verdict,
             "remark": self.remark,
             "began": stamp(self.began),
             "ended": stamp(self.ended),

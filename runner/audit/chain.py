@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
 from typing import Any
 
 from manifests.load import Manifests
@@ -18,10 +19,12 @@ from runner.store.decisions import (
 )
 from runner.store.ledger import GENESIS, entry_hash
 from runner.store.signature import holds
-from runner.store.tables import AttemptRow, EntryRow
-from runner.store.text import canonical, digest, parse
+from runner.store.tables import AttemptRow, EntryRow, RunRow
+from runner.store.text import canonical, digest, parse, stamp
 from runner.submission.received import KIND
 from runner.words import count
+
+BEGINNING = timedelta(hours=1)  # from the row of a run to its first entry, on a database that many wait for
 
 
 def check_chain(
@@ -29,7 +32,8 @@ def check_chain(
 ) -> Check:
     """``head`` is the hash of an entry that an earlier reader saw, or its first digits: a ledger only grows, so it must
     still be there."""
-    findings = [*_links(found.entries), *_first(found), *fold_findings, *_decisions(found, folded, manifests)]
+    findings = [*_links(found.entries), *_first(found), *_table(found, folded), *fold_findings]
+    findings += _decisions(found, folded, manifests)
     if head is not None and not any(entry.hash.startswith(head) for entry in found.entries):
         findings.append(
             problem("ledger", f"no entry has the hash {head}, which was its head before: it was cut short or rewritten")
@@ -91,6 +95,20 @@ def _first(found: Snapshot) -> list[Finding]:
     if settings != found.run.settings:
         findings.append(problem("run", "its settings in the table of runs are not those with which it began"))
     return findings
+
+
+def _table(found: Snapshot, folded: Folded) -> Iterator[Finding]:
+    """What the table of runs says beside name and settings."""
+    with folded.store.database.read() as session:
+        row = session.get_one(RunRow, found.run.id)
+        if (row.withdrawn, row.withdrawn_at) != (found.run.withdrawn, found.run.withdrawn_at):
+            yield problem("run", "whether it is withdrawn is in the table of runs not what its ledger says")
+    if found.entries:
+        created, first = found.run.created_at, found.entries[0].time
+        if not timedelta() <= first - created <= BEGINNING:
+            yield problem(
+                "run", f"was made {stamp(created)} by the table of runs, and its ledger begins {stamp(first)}"
+            )
 
 
 def _names_here(found: Snapshot) -> list[str]:

@@ -74,7 +74,7 @@ def show(console: Console, audit: Audit, *, written: bool) -> None:
                 console.print(f"{mark} {check.name}: {escape(printable(finding))}", soft_wrap=True, highlight=False)
     notes = sum(finding.severity == "note" for check in audit.checks for finding in check.findings)
     more = f", {count(notes, 'note')} {'in the report' if written else 'that -o FOLDER lists'}" if notes else ""
-    colour = colours[_status(audit)]
+    colour = colours[audit.verdict]
     console.print(
         f"[{colour}]{_word(audit)}[/] audit of {escape(audit.run.name)} (seed {audit.options.seed}{more})"
         f"{escape(f': {audit.remark}' if audit.remark else '')}",
@@ -102,7 +102,7 @@ def markdown(audit: Audit) -> str:
 
 def page(audit: Audit) -> str:
     """The report as one HTML file that needs nothing else."""
-    title, word = html.escape(f"Audit of {audit.run.name}"), _status(audit)
+    title, word = html.escape(f"Audit of {audit.run.name}"), audit.verdict
     parts = [
         f"<h1>{title}: <span class='verdict {word}'>{_word(audit)}</span></h1>",
         f"<p><strong>{html.escape(audit.remark.capitalize())}</strong></p>" if audit.remark else "",
@@ -121,13 +121,7 @@ def page(audit: Audit) -> str:
 
 
 def _word(audit: Audit) -> str:
-    return _status(audit).upper()
-
-
-def _status(audit: Audit) -> str:
-    if audit.passed:
-        return "passed"
-    return "failed" if any(check.status == "failed" for check in audit.checks) else "undecided"
+    return audit.verdict.upper()
 
 
 def _facts(audit: Audit) -> str:
