@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from leaderboard.drawing import Drawing
+from leaderboard.public import public
 
 WIDTH, NARROW = 860.0, 400.0
 LETTER = 7.1  # width of a letter at size 13, on average
+WIDE = 7.8  # the same in labels of few narrow letters
 REACHES = (0.05, 0.1, 0.2, 0.4, 0.6, 1.0)  # ends of a scale of differences
 SERIES = ("good", "bad", "green", "amber", "odd", "sky", "grey", "ink")
 
@@ -205,8 +207,10 @@ def _steps(highest: float) -> list[float]:
 
 def _room(labels: Sequence[str], most: int = 34) -> float:
     """Width that the labels at the left need."""
-    return 24 + LETTER * min(most, max((len(label) for label in labels), default=0))
+    return 24 + WIDE * min(most, max((len(public(label)) for label in labels), default=0))
 
 
 def _cut(label: str, most: int = 34) -> str:
+    """What may not be shown is left out first: of a part of a key nobody sees what it is."""
+    label = public(label)
     return label if len(label) <= most else f"{label[: most - 1]}…"

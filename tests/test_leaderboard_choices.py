@@ -3,7 +3,9 @@ for something else, and what there is not is said."""
 
 from __future__ import annotations
 
+import html
 import os
+import re
 from typing import Any
 
 import pytest
@@ -14,7 +16,7 @@ if "leaderboard" not in os.environ.get("ASSAY_REQUIRE", ""):
 from hypothesis import given
 from hypothesis import strategies as st
 from leaderboard_records import QUIT, SUCCESS, twice, write_run
-from leaderboard_visit import visit, words
+from leaderboard_visit import shown, visit, words
 
 from leaderboard.asked import LARGEST, number, page_number
 from leaderboard.pickers import LONGEST, labelled
@@ -28,6 +30,10 @@ def options(app: Any) -> str:
     return "\n".join(option for kind in ("selectbox", "multiselect") for box in app.get(kind) for option in box.options)
 
 
+def words_of_figures(app: Any) -> str:
+    return html.unescape(" ".join(re.findall(r'alt="([^"]*)"', shown(app))))
+
+
 def test_choosers_show_models_as_all_else_and_tell_two_runs_of_one_model_apart(store: Store) -> None:
     for name in ("a", "b"):
         write_run(store, name, twice(SUCCESS), model=HOSTILE)
@@ -39,6 +45,7 @@ def test_choosers_show_models_as_all_else_and_tell_two_runs_of_one_model_apart(s
         for name in ("a", "b"):
             assert f"…/<img src=x>\\x1b[31m\\u202e {HIDDEN} " in found
             assert f"· {name}" in found
+    assert " %; b: …/" in words_of_figures(visit(view="ranking"))
 
 
 @given(st.dictionaries(st.text(max_size=5), st.sampled_from(["x", "x [2]", "x [3]", "/home/a/b", "/home/c/d"])))
@@ -60,8 +67,8 @@ def test_a_local_model_is_told_by_the_last_part_of_its_path(store: Store) -> Non
     for name, model in models.items():
         write_run(store, name, twice(SUCCESS), model=model)
     page = words(visit(view="ranking"))
-    for shown in ("…/one", "…/two", "…/three", "[path]", "f/g"):
-        assert shown in page
+    for name in ("…/one", "…/two", "…/three", "[path]", "f/g"):
+        assert name in page
     assert "bob" not in page
 
 

@@ -94,3 +94,13 @@ def test_mcnemar_sums_the_splits_that_are_as_uneven(gained: int, lost: int) -> N
     uneven = sum(comb(count, k) for k in range(count + 1) if abs(2 * k - count) >= abs(gained - lost))
     assert found == pytest.approx(uneven / 2**count)
     assert found == exact_mcnemar(lost, gained)
+
+
+@pytest.mark.parametrize("secret", ["sk-or-v1-abcdefghijklmnop", "/home/bob/models/llama", "\x1b\u202e"])
+def test_a_label_that_is_cut_shows_no_part_of_what_may_not_be_shown(secret: str) -> None:
+    for length in range(34):
+        drawing = charts.intervals(
+            "x", "alt", ["Pass@2"], [Line("y" * length + " " + secret, (Dot(0.5, 0.4, 0.6),), "")]
+        )
+        drawn = drawing.svg()
+        assert not [part for part in ("sk-", "/home", "bob", "\x1b", "\u202e") if part in drawn]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ from leaderboard import charts, ranking
 from leaderboard.blocks import Block, Page, data_of, figure, page
 from leaderboard.charts import Line
 from leaderboard.markup import Safe, facts, join, link, moment, notice, table, tag
-from leaderboard.ranking import Standing
+from leaderboard.ranking import Row, Standing
 from leaderboard.rows import NO_TIME
 from leaderboard.source import Entry, Setting, Unscored
 from leaderboard.views import parts, printed, ranking_rows
@@ -109,9 +110,10 @@ def intervals(standing: Standing, most: int = FIGURE_ROWS) -> Block:
     rows = standing.rows[:most]
     keys = ranking.pass_keys(standing.rows[0].entry.report)[::-1]
     names = [standing.rows[0].entry.report["names"][key] for key in keys]
+    agents = Counter(parts.agent_name(row.entry) for row in rows)
     lines = [
         Line(
-            f"{row.rank}. {parts.agent_name(row.entry)}" if row.rank else parts.agent_name(row.entry),
+            _label(row, alone=agents[parts.agent_name(row.entry)] == 1),
             tuple(parts.dot(row.entry.report["total"]["metrics"][key]["balanced"]) for key in keys),
             f"{parts.percent_cell(row.entry.report['total']['metrics'][keys[-1]])} %",
         )
@@ -129,6 +131,12 @@ def intervals(standing: Standing, most: int = FIGURE_ROWS) -> Block:
     more = f"; the first {most} of {_runs(standing)}" if len(standing.rows) > most else ""
     caption = f"{what} with 95 % intervals, or exact bounds where all tasks agree (grey: bounds of a partial run)"
     return figure(drawing, f"{caption}; {title}{more}", narrow=narrow)
+
+
+def _label(row: Row, *, alone: bool) -> str:
+    """Of one agent with several runs the name of the run comes first: the end of a long label is cut."""
+    name = parts.agent_name(row.entry) if alone else f"{row.entry.run.name}: {parts.agent_name(row.entry)}"
+    return f"{row.rank}. {name}" if row.rank else name
 
 
 def lead(standing: Standing, *, brief: bool = False) -> list[Any]:
