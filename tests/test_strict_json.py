@@ -74,7 +74,7 @@ def test_arguments_of_a_tool_call_with_a_key_twice_are_told_to_the_model() -> No
 def test_a_parameter_with_a_key_twice_or_given_twice_is_one_line(tmp_path: Path) -> None:
     choices = ["evaluate", "--model", "openai/x", "--parameter"]
     done = assay(tmp_path, *choices, 'x={"a": 1, "a": 2}', check=2)
-    assert one_error(done) == f"""parameter 'x={{"a": 1, "a": 2}}': {TWICE}; keep one of them"""
+    assert one_error(done) == f"""parameter 'x={{"a": 1, "a": 2}}': {TWICE}; give another VALUE"""
     done = assay(tmp_path, *choices, "x=1", "--parameter", "x=2", check=2)
     assert one_error(done) == "parameter 'x=2': x is given twice; keep one of them"
 
