@@ -348,8 +348,9 @@ def test_the_digest_covers_manner_policy_prompts_and_code() -> None:
     assert len({(info.name, info.digest) for info in infos}) == len(infos)
     assert all(info.level == "L0" and info.pictures and not info.trusted for info in infos)
     folder = PROMPTS.parent
-    ours = {path.stem for path in folder.glob("*.py")} - {"__init__", "base", "baselines", "choosers", "registry"}
-    assert ours == set(SOURCES)
+    no_model = {"__init__", "base", "baselines", "choosers", "registry"}
+    afterwards = {"recovered"}  # reads what an attempt left behind
+    assert {path.stem for path in folder.glob("*.py")} - no_model - afterwards == set(SOURCES)
 
 
 def test_every_tolerated_slip_is_a_cause() -> None:
