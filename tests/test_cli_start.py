@@ -28,7 +28,7 @@ main(["runs"])
 
 def start(home: Path, module: str, *, ignored: bool = False) -> subprocess.CompletedProcess[str]:
     """``assay runs``, interrupted when it imports ``module``."""
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN if ignored else signal.getsignal(signal.SIGINT))
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN if ignored else signal.default_int_handler)
     try:
         return subprocess.run(
             [sys.executable, "-c", PROGRAM, module],
