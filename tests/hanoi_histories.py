@@ -17,7 +17,7 @@ from images.mujoco.hanoi import geometry as g
 from images.mujoco.hanoi.board import Board
 from images.mujoco.hanoi.evaluator import Evaluator
 from images.mujoco.hanoi.rules import clauses
-from images.mujoco.hanoi.state import NONE, Cast, Contacts, Post, Sample, State, joined
+from images.mujoco.hanoi.state import NONE, Cast, Contacts, Post, Sample, State
 from images.mujoco.single_panda import SinglePanda
 
 ROBOT = SinglePanda()
@@ -119,7 +119,8 @@ class Scene:
         moved = np.abs(self.centres - self._told).max(axis=1) > 1e-9
         self._told = self.centres.copy()
         self.time += g.CONTROL_DT
-        grip = joined([touching("finger1", RINGS[ring]) for ring in held])
+        hands = [[NAMES.index("finger1"), NAMES.index(RINGS[ring])] for ring in held]
+        grip = Contacts(np.array(hands), np.ones(len(held)), np.zeros(len(held))) if held else NONE
         samples = [
             Sample(self.time - left * g.PHYSICS_DT, STILL, NONE if loose else grip, told)
             for left, loose in zip(reversed(range(g.SAMPLES)), free, strict=True)

@@ -49,6 +49,7 @@ class Hanoi(Pictured):
         super().__init__(compiled.model, self.plant.data, pictures)
         self._clauses = clauses(self._board, self._robot)
         self.evaluator = Evaluator(self._board, self.plant.cast(), self._robot.joints, self._clauses)
+        self.evaluator.look(self.plant.now())
         self._observation = Observation(self.plant, self.evaluator)
         self._told = 0
 

@@ -99,6 +99,10 @@ class Evaluator(Referee):
     def time(self) -> float:
         return self._now
 
+    def look(self, state: State) -> None:
+        """See which rings are seated before the first control step."""
+        self._check_seats(state, self._look(state.centres.tolist()))
+
     def tick(self, state: State) -> None:
         """Judge the control step that ``state`` ends."""
         self.touched = 0
@@ -225,8 +229,7 @@ class Evaluator(Referee):
 
     # ---- goal ------------------------------------------------------------------------------------------------------
     def _check_goal(self, state: State, seen: Seen) -> None:
-        rates = zip(state.speeds.tolist(), state.spins.tolist(), state.axes[:, 2].tolist(), strict=True)
-        self.seated = [self._seat(seen, ring, *rate) for ring, rate in enumerate(rates)]
+        self._check_seats(state, seen)
         if self.judgement is not None or self.seated != self._goal:
             self._since = None
             return
@@ -235,6 +238,10 @@ class Evaluator(Referee):
             self.note("arranged")
         if state.time - self._since >= self.value["H-08"] - 1e-9:
             self.succeed(f"every ring seated since {self._since:.2f} s", moves=len(self.moves))
+
+    def _check_seats(self, state: State, seen: Seen) -> None:
+        rates = zip(state.speeds.tolist(), state.spins.tolist(), state.axes[:, 2].tolist(), strict=True)
+        self.seated = [self._seat(seen, ring, *rate) for ring, rate in enumerate(rates)]
 
     def _seat(self, seen: Seen, ring: int, speed: float, spin: float, upright: float) -> int | None:
         """The peg on which a ring is seated, if it is; ``upright`` is the height of its unit axis."""

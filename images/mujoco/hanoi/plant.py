@@ -8,7 +8,7 @@ import numpy as np
 from images.mujoco import physics
 from images.mujoco.hanoi import geometry as g
 from images.mujoco.hanoi.model import Compiled, ring
-from images.mujoco.hanoi.state import NONE, Cast, Contacts, Post, Sample, State, joined
+from images.mujoco.hanoi.state import NONE, Cast, Contacts, Post, Sample, State
 
 SETTLE_S = 0.5  # rings come to rest before the episode begins
 
@@ -63,26 +63,38 @@ class Plant:
         self._command = np.array(action, dtype=float)
         for left in range(g.SAMPLES - 1, -1, -1):
             data.ctrl[:] = self._command - left * rise
-            touching = []
+            parts: list[tuple[np.ndarray, ...]] = []
             for _ in range(g.SUBSTEPS):
                 step(model, data)
-                touching.append(self._contacts())
-            samples.append(Sample(float(data.time), data.qvel[self.speeds], joined(touching), data.xpos[self._rings]))
+                if data.ncon and data.nefc:
+                    parts.append(self._bearing())
+            contacts = self._contacts(parts)
+            samples.append(Sample(float(data.time), data.qvel[self.speeds], contacts, data.xpos[self._rings]))
         physics.check(self._warnings, self.time)
         return self._state(tuple(samples))
 
-    def _contacts(self) -> Contacts:
-        """The contacts of the last substep that carry a force, the first of a contact's constraint forces being the
-        normal one. MuJoCo also reports pairs that only come near, and for a step now and then a corner of two boxes in
-        contact as deep as a millimetre or two, without force."""
-        data = self.data
-        if not data.nefc:
+    def now(self) -> State:
+        """How things stand before the first action."""
+        parts = [self._bearing()] if self.data.ncon and self.data.nefc else []
+        speeds, centres = self.data.qvel[self.speeds], self.data.xpos[self._rings]
+        return self._state((Sample(self.time, speeds, self._contacts(parts), centres),))
+
+    def _contacts(self, parts: list[tuple[np.ndarray, ...]]) -> Contacts:
+        """What ``_bearing`` kept of each substep as the contacts of a sample. MuJoCo also reports pairs that only come
+        near, and for a step now and then a corner of two boxes in contact as deep as a millimetre or two, without
+        force: those are none."""
+        if not parts:
             return NONE
-        contact = data.contact
-        rows = contact.efc_address
-        forces = np.where(rows >= 0, data.efc_force[rows], 0.0)
-        bear = forces > 0
-        return Contacts(self._body[contact.geom[bear]], forces[bear], -contact.dist[bear])
+        rows, forces, geoms, distances = map(np.concatenate, zip(*parts, strict=True))
+        bear = ((forces > 0) & (rows >= 0)).nonzero()[0]
+        return Contacts(self._body[geoms[bear]], forces[bear], -distances[bear]) if len(bear) else NONE
+
+    def _bearing(self) -> tuple[np.ndarray, ...]:
+        """Of the contacts of the last substep: row among the constraints (-1: none), normal force, which is the first
+        of a contact's constraint forces, geoms and distance. Copies alone, as this runs 480 times a second."""
+        contact = self.data.contact
+        rows = contact.efc_address.copy()
+        return rows, self.data.efc_force[rows], contact.geom.copy(), contact.dist.copy()
 
     def _state(self, samples: tuple[Sample, ...]) -> State:
         d = self.data

@@ -6,7 +6,6 @@ World frame, metres, seconds, radians, newtons.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,18 +22,6 @@ class Contacts:
 
 
 NONE = Contacts(np.empty((0, 2), dtype=int), np.empty(0), np.empty(0))
-
-
-def joined(parts: Sequence[Contacts]) -> Contacts:
-    """The contacts of several instants as those of one sample."""
-    full = [part for part in parts if len(part.forces)]
-    if len(full) < 2:
-        return full[0] if full else NONE
-    return Contacts(
-        np.concatenate([part.bodies for part in full]),
-        np.concatenate([part.forces for part in full]),
-        np.concatenate([part.depths for part in full]),
-    )
 
 
 @dataclass(frozen=True)
