@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import mujoco
@@ -226,7 +227,28 @@ def test_the_scene_is_plain_mjcf_without_welds_sensors_or_keyframes() -> None:
             {"barriers": [{"name": "wall", "at": [0.5, 0.1], "size": [0.1, 0.02, 0.2]}]},
             "barriers.wall: it meets the largest ring on peg A",
         ),
+        (
+            {
+                "barriers": [
+                    {"name": f"wall_{'ab'[i]}", "at": [0.7, 0.3 + i / 100], "size": [0.1, 0.02, 0.2]} for i in (0, 1)
+                ]
+            },
+            "barriers: wall_a and wall_b overlap",
+        ),
+        (
+            {"barriers": [{"name": "wall", "at": [0.0, 0.0], "size": [0.1, 0.1, 0.2]}]},
+            "barriers.wall.at: [0.0, 0.0] is",
+        ),
         ({"level": 5}, "level: Input should be less than or equal to 4"),
+        ({"level": 2}, "theme, level: H01 is level 1 of 'state decomposition'"),
+        ({"theme": "friction"}, "theme, level: H01 is level 1 of 'state decomposition'"),
+        ({"case": "H41"}, "case: 'H41' is not H01 to H40"),
+        ({"goal": "AAABC"}, "goal: 2 moves from the start, and level 1 has 1"),
+        ({"level": "1"}, "level: Input should be a valid integer"),
+        ({"level": True}, "level: Input should be a valid integer"),
+        ({"version": True}, "version: Input should be a valid integer"),
+        ({"masses": ["0.1", 0.1, 0.1, 0.1, 0.1]}, "masses.0: Input should be a valid number"),
+        ({"title": "   "}, "title: String should match pattern"),
     ],
 )
 def test_a_board_that_does_not_fit_is_refused_with_key_and_value(changes: dict[str, Any], text: str) -> None:
@@ -250,6 +272,18 @@ def test_a_condition_that_does_not_fit_is_refused_with_key_and_value(changes: di
     with pytest.raises(ValueError) as refused:  # noqa: PT011
         realize(STANDARD, NOMINAL | changes)
     assert text in str(refused.value)
+
+
+def test_a_file_that_is_named_as_another_case_or_is_no_text_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "H05.json").write_bytes((boards.BOARDS / "H01.json").read_bytes())
+    (tmp_path / "H06.json").write_bytes(b"\xff\xfe")
+    monkeypatch.setattr(boards, "BOARDS", tmp_path)
+    with pytest.raises(BoardError, match=r"^H05.json: case: a file is named as its case \(value 'H01'\)$"):
+        boards.load("H05")
+    with pytest.raises(BoardError, match=r"^H06.json: not UTF-8: invalid start byte at byte 0$"):
+        boards.load("H06")
 
 
 def test_an_unknown_case_names_those_that_exist() -> None:

@@ -16,7 +16,8 @@ def parse(schema: type[Authored], text: str, source: str, refused: type[ValueErr
     """The task in JSON ``text``. Raises ``refused`` naming ``source``, the path of the key and the value. NaN and
     infinities, which are no JSON, are left to ``schema``: it can say where they stand."""
     try:
-        return schema.model_validate(json.loads(text, object_pairs_hook=unique))
+        json.loads(text, object_pairs_hook=unique)
+        return schema.model_validate_json(text)  # as JSON, so that a strict schema takes its arrays as tuples
     except ValidationError as error:
         first = error.errors()[0]
         path = ".".join(str(part) for part in first["loc"])

@@ -33,6 +33,8 @@ THEMES = (
 )
 """The ten groups of four, in order of the case numbers."""
 REACH = ((0.36, 0.64), (-0.24, 0.24))
+SPACE = ((0.25, 0.75), (-0.40, 0.40))
+"""x and y within which barriers stand: before the robot's base, and where rings are carried."""
 TALLEST = 0.30
 
 Arrangement = Annotated[str, Field(pattern="^[ABC]{5}$")]
@@ -48,7 +50,7 @@ class BoardError(ValueError):
 
 
 class Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class Peg(Strict):
@@ -71,10 +73,10 @@ class Board(Strict):
     """One authored case. Lists of five are per ring, the largest first. ``handle_reach`` is from the side of a ring to
     the middle of its handle, about which ``handle_yaws`` turn the handle."""
 
-    version: Literal[1]
+    version: Annotated[int, Field(ge=1, le=1)]
     case: Annotated[str, Field(pattern=r"^H\d{2}$")]
-    title: Annotated[str, Field(min_length=3, max_length=80)]
-    brief: Annotated[str, Field(min_length=10)]
+    title: Annotated[str, Field(min_length=3, max_length=80, pattern=r"^\S.*\S$")]
+    brief: Annotated[str, Field(min_length=10, pattern=r"^\S.*\S$")]
     theme: Literal[THEMES]  # type: ignore[valid-type]
     level: Annotated[int, Field(ge=1, le=4)]
     start: Arrangement
@@ -91,6 +93,13 @@ class Board(Strict):
     def _consistent(self) -> Board:
         if self.start == self.goal:
             raise ValueError(f"goal: {self.goal!r} is the start")
+        group, place = divmod(int(self.case[1:]) - 1, len(MOVES))
+        if not 0 <= group < len(THEMES):
+            raise ValueError(f"case: {self.case!r} is not H01 to H{len(THEMES) * len(MOVES)}")
+        if (self.theme, self.level) != (THEMES[group], place + 1):
+            raise ValueError(f"theme, level: {self.case} is level {place + 1} of {THEMES[group]!r}")
+        if (moves := distance(self.start, self.goal)) != self.moves:
+            raise ValueError(f"goal: {moves} moves from the start, and level {self.level} has {self.moves}")
         for letter, peg in zip(g.PEGS, self.pegs, strict=True):
             if not all(low <= value <= high for value, (low, high) in zip(peg.at, REACH, strict=True)):
                 raise ValueError(f"pegs.{letter}.at: {list(peg.at)} is outside x {REACH[0]}, y {REACH[1]}")
@@ -104,7 +113,18 @@ class Board(Strict):
         names = [barrier.name for barrier in self.barriers]
         if len(set(names)) < len(names):
             raise ValueError(f"barriers: {names} has a name twice")
+        for one, two in combinations(self.barriers, 2):
+            apart = [
+                abs(a - b) - (length + other) / 2
+                for a, b, length, other in zip(one.at, two.at, one.size, two.size, strict=False)
+            ]
+            if max(apart) < -1e-9:
+                raise ValueError(f"barriers: {one.name} and {two.name} overlap")
         for barrier in self.barriers:
+            if not all(low <= value <= high for value, (low, high) in zip(barrier.at, SPACE, strict=True)):
+                raise ValueError(
+                    f"barriers.{barrier.name}.at: {list(barrier.at)} is outside x {SPACE[0]}, y {SPACE[1]}"
+                )
             for letter, peg in zip(g.PEGS, self.pegs, strict=True):
                 room = [abs(a - b) - size / 2 for a, b, size in zip(barrier.at, peg.at, barrier.size, strict=False)]
                 if math.hypot(*(max(0.0, r) for r in room)) < g.RADII[0] * 2 / math.sqrt(3):
@@ -117,6 +137,22 @@ class Board(Strict):
         return MOVES[self.level]
 
 
+def distance(start: str, goal: str) -> int:
+    """Moves of the shortest legal solution between two arrangements, by breadth-first search."""
+    front, known, moves = {start}, {start}, 0
+    while goal not in known:
+        front = {
+            arrangement[:ring] + letter + arrangement[ring + 1 :]
+            for arrangement in front
+            for ring in range(g.RINGS)
+            for letter in g.PEGS
+            if not {arrangement[ring], letter} & set(arrangement[ring + 1 :])  # smaller rings are in its way on neither
+        } - known
+        known |= front
+        moves += 1
+    return moves
+
+
 def parse(text: str, source: str) -> Board:
     """The board in JSON ``text``. Raises BoardError naming ``source``, the path of the key and the value."""
     return authored.parse(Board, text, source, BoardError)
@@ -127,7 +163,14 @@ def load(case: str) -> Board:
     path = BOARDS / f"{case}.json"
     if not path.is_file():
         raise BoardError(f"Hanoi case {case!r} has no board; there are: {', '.join(cases())}")
-    return parse(path.read_text(encoding="utf-8"), path.name)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise BoardError(f"{path.name}: not UTF-8: {error.reason} at byte {error.start}") from None
+    board = parse(text, path.name)
+    if board.case != case:
+        raise BoardError(f"{path.name}: case: a file is named as its case (value {board.case!r})")
+    return board
 
 
 def cases() -> list[str]:
