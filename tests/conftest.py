@@ -6,6 +6,7 @@ from __future__ import annotations
 import functools
 import os
 import shutil
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,9 @@ from hypothesis import settings
 from runner.store.store import Store
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # Shells let their background jobs ignore interrupts, and commands under test would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 settings.register_profile("assay", deadline=None)  # a busy machine is no counterexample
 settings.load_profile("assay")
 
