@@ -45,6 +45,13 @@ class Audit:
         return self.document.get("passed") is True
 
     @property
+    def verdict(self) -> str:
+        """``passed``, ``failed`` or ``undecided``; reports without the word have the first two only."""
+        if self.document.get("verdict") == "undecided" and not self.passed:
+            return "undecided"
+        return "passed" if self.passed else "failed"
+
+    @property
     def ended(self) -> str:
         return str(self.document.get("ended", ""))
 

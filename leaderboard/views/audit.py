@@ -91,7 +91,7 @@ def reports_of(name: str, title: Safe, named: Sequence[tuple[str, Audit]], *, ru
     """A table of reports, each with its run; without ``runs`` they are all of one. ``name`` is that of its data."""
     rows, plain = [], []
     for run, report in named:
-        word = _word("passed" if report.passed else "failed")
+        word = _word(report.verdict)
         ended = report.ended[:16].replace("T", " ")
         said = [_check(item) for item in report.checks]
         first = [link(run, run=run), word] if runs else [word]
