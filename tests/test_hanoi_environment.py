@@ -17,6 +17,7 @@ from images.mujoco.hanoi import geometry as g
 from images.mujoco.hanoi.environment import PREFIXES, Hanoi
 from images.mujoco.hanoi.look import VIEWS
 from images.mujoco.hanoi.workshop.episode import Episode, start
+from images.mujoco.workshop.episode import MANIFESTS
 from tests.test_hanoi_boards import NOMINAL
 
 ROBOTS = list(PREFIXES.values())
@@ -105,6 +106,15 @@ def test_public_parameters_hold_the_board_and_not_the_private_condition() -> Non
     assert parameters["robot"]["servo_lag"] > 0
     assert board.title == public["title"]
     assert "Goal: ring 1 on C" in public["task"]
+
+
+def test_the_task_says_by_how_much_an_episode_differs_from_the_board_that_is_told() -> None:
+    rule = json.loads((MANIFESTS / "conditions.json").read_text(encoding="utf-8"))["families"]["hanoi"]["factors"]
+    offset, yaw = rule["board_offset"]["high"], rule["board_yaw"]["high"]
+    share = {rule[name]["high"] for name in ("mass_factors", "friction_factor")}
+    text = hanoi().public()["task"]
+    assert f"up to {1000 * offset:g} mm and {yaw:g} degrees aside" in text
+    assert [f"differ by up to {100 * (high - 1):.0f} %" in text for high in share] == [True]
 
 
 def test_the_realized_initialization_is_on_record() -> None:

@@ -140,5 +140,6 @@ def _statement(board: Board) -> str:
         f"{board.brief} Five rings (ring 1 is the largest) stand on three pegs A, B, C. Start: {start}. Goal: {goal}. "
         "Move one ring at a time: take it by its handle, lift it off its peg, carry it, and let it go when it lies on "
         "another peg. Only a ring with nothing on it may be moved, and never onto a smaller one. In the end every ring "
-        "must lie still, level and untouched where it belongs for 1 s."
+        "must lie still, level and untouched where it belongs for 1 s. The parameters tell the board as authored: in "
+        "an episode it may stand up to 12 mm and 3 degrees aside, and masses and friction differ by up to 20 %."
     )
