@@ -253,7 +253,7 @@ def test_an_episode_is_played_by_the_keyboard(page: Page, address: str) -> None:
     assert page.locator("summary", has_text="Controls at 2.00 s: action 100 of 200").is_visible()
     page.wait_for_url("**t=2.0**")
     visit(page, page.url)  # what was chosen stands in the address
-    assert page.get_by_text("first camera at 2.0 s").is_visible()
+    page.wait_for_selector("text=first camera at 2.0 s")
 
 
 def test_a_transcript_is_shown_and_not_obeyed(page: Page, address: str) -> None:
