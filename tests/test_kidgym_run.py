@@ -214,7 +214,10 @@ def test_going_on_in_another_setting_is_refused_by_field(tmp_path) -> None:
             ["--board", "kidgym", "--seeds", "/nowhere/list.json"],
             ("seeds /nowhere/list.json: cannot be read: No such file",),
         ),
-        (["--board", "kidgym", "--tasks", "A007"], ("tasks pattern 'A007' matches nothing in subset 'kidgym' but 1 environment",)),
+        (
+            ["--board", "kidgym", "--tasks", "A007"],
+            ("tasks pattern 'A007' matches nothing in subset 'kidgym' but 1 environment",),
+        ),
         (["--board", "kidgym", "--tasks", "cl-l1"], ("did you mean kidgym/grid/CL-L1;",)),
         (["--board", "kidgym", "--seed", "3"], ("base seed 3", "use 0")),
     ],
