@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from images.mujoco.launcher import geometry
 from images.mujoco.launcher.kinds import FREE, GROUPS, MOVING, Flap, Pane, Seesaw
+from images.mujoco.launcher.mechanism import GRAVITY
 
 if TYPE_CHECKING:
     from images.mujoco.launcher.scene import Required, Scene, Step
 
 RANGE = 4.5  # m from the pivot: how far the lightest projectile flies with the weakest spring of the four conditions
-G = 9.81  # m/s2
-TOPPLED, CLEARED, DROPPED = 60.0, 45.0, 0.05  # deg, deg, m: L-05, L-04, L-03
+TOPPLED, CLEARED, DROPPED = 60.0, 45.0, 0.05  # deg, deg, m: the values of L-05, L-04 and L-03
 
 
 def check_task(scene: Scene) -> None:
@@ -82,7 +82,7 @@ def _check_threshold(scene: Scene, pane: Any) -> None:
     if not isinstance(pane, Pane) or pane.breakers:
         return
     heaviest = max(geometry.PROJECTILES[kind]["mass"] for kind in scene.projectiles)
-    most = 2 * heaviest * math.sqrt(G * RANGE)
+    most = 2 * heaviest * math.sqrt(GRAVITY * RANGE)
     if pane.threshold > most:
         where = f"elements.{scene.elements.index(pane)}.threshold"
         raise ValueError(f"{where}: {pane.threshold} N s is more than any of its projectiles gives ({most:.2f})")

@@ -11,6 +11,7 @@ from typing import Any
 from images.gateway.environment import Clause
 from images.mujoco.launcher import geometry as g
 from images.mujoco.launcher.kinds import Pane
+from images.mujoco.launcher.possible import CLEARED, DROPPED, TOPPLED
 from images.mujoco.launcher.scene import WORKSPACE, Scene
 from images.mujoco.referee import SPEED_MARGIN
 
@@ -57,9 +58,9 @@ def _goal(scene: Scene) -> list[Clause]:
     if "cleared" in goals:
         out += [
             Clause("L-02", "Cleared: the target's centre has moved this far horizontally, or", 0.10, "m", None, None),
-            Clause("L-03", "cleared: the target's centre has dropped by this much, or", 0.05, "m", None, None),
+            Clause("L-03", "cleared: the target's centre has dropped by this much, or", DROPPED, "m", None, None),
             Clause(
-                "L-04", "cleared: the target, unless it is round, has tilted by this much.", 45.0, "deg", None, None
+                "L-04", "cleared: the target, unless it is round, has tilted by this much.", CLEARED, "deg", None, None
             ),
         ]
     groups = [[item.element, item.share] for item in scene.task.required if item.share < 1]
@@ -67,7 +68,7 @@ def _goal(scene: Scene) -> list[Clause]:
         text = "Elements of several bodies: a goal is reached when at least this share of the bodies has reached it."
         out.append(Clause("L-09", text, groups, "target, share", None, None))
     if "toppled" in goals:
-        out.append(Clause("L-05", "Toppled: the target has tilted by this much.", 60.0, "deg", None, None))
+        out.append(Clause("L-05", "Toppled: the target has tilted by this much.", TOPPLED, "deg", None, None))
     panes = [element for element in scene.elements if isinstance(element, Pane)]
     if panes:
         text = (
