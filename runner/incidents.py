@@ -253,7 +253,12 @@ def _payload(
     found = body(run.id, record, decision, reviewer=who.name, reason=reason.strip(), evidence=evidence, ruled=ruled)
     if who.key is None:
         return {**found, "key": None, "signature": None}
-    return {**found, "key": who.key.public, "signature": who.key.sign(PAYLOAD_TYPE, signed_bytes(found))}
+    return signed(found, who.key)
+
+
+def signed(payload: dict[str, Any], key: Key) -> dict[str, Any]:
+    """A decision's payload with ``key`` and its signature."""
+    return {**payload, "key": key.public, "signature": key.sign(PAYLOAD_TYPE, signed_bytes(payload))}
 
 
 def _file(path: Path) -> dict[str, Any]:

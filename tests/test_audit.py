@@ -16,9 +16,10 @@ from audit_forger import NAME, Forger, audit, digests, findings, make_run
 from slider_runtime import Scripted, fail
 
 from manifests.load import load
+from runner.incidents import signed
 from runner.keys import new_key
 from runner.score import score_run
-from runner.store.decisions import PAYLOAD_TYPE, body, signed_bytes
+from runner.store.decisions import body
 from runner.store.store import Store
 
 GOAL, WALL, QUIT, IDLE = 0, 1, 2, 3  # the conditions of the run, by how their attempt ended
@@ -320,8 +321,7 @@ def test_an_unsigned_decision_is_noted_and_changes_nothing(home: Path, forger: F
 
 def test_a_signature_over_another_decision_does_not_hold(home: Path, forger: Forger, tmp_path: Path) -> None:
     key = new_key(tmp_path / "key.pem")
-    made = decision(forger)
-    made |= {"key": key.public, "signature": key.sign(PAYLOAD_TYPE, signed_bytes(made))}
+    made = signed(decision(forger), key)
     forger.append("decision", made)
     assert audit(home).passed
     forger.append("decision", made | {"reason": "another reason"})

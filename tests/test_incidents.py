@@ -17,11 +17,11 @@ from leaderboard_records import QUIT, RULE, SUCCESS, twice, write_run
 
 from manifests.load import Manifests, load
 from runner.errors import BadInput
-from runner.incidents import Reviewer, confirm, incidents, reject, reviewer
+from runner.incidents import Reviewer, confirm, incidents, reject, reviewer, signed
 from runner.keys import new_key
 from runner.score import score_run
 from runner.store import ledger
-from runner.store.decisions import PAYLOAD_TYPE, body, incident_state, signed_bytes, why_proposal
+from runner.store.decisions import body, incident_state, why_proposal
 from runner.store.scored import scored_attempt
 from runner.store.store import Run, Store
 from runner.store.text import canonical, now
@@ -351,8 +351,7 @@ def test_a_signed_rejection_that_makes_a_success_of_an_incident_does_not_bind(
     record = json.loads(store.attempt(run, 2).record or "")
     for ruled in ({"cause": "goal_met", "code": None}, {"cause": "quit", "code": "COLL"}, {"code": None}, None):
         found = body(run.id, record, "rejected", reviewer=who.name, reason=REASON, ruled=ruled)
-        signature = who.key.sign(PAYLOAD_TYPE, signed_bytes(found))
-        store.append(run, "decision", {**found, "key": who.key.public, "signature": signature})
+        store.append(run, "decision", signed(found, who.key))
     state = incident_state(store.attempt(run, 2), manifests)
     assert (state.incident, state.binding, len(state.proposals)) == ("candidate", None, 4)
 
@@ -365,8 +364,7 @@ def test_a_signature_of_before_times_were_signed_holds_and_is_a_proposal(
     run = one_condition(store, "r", LATE_FAULT)
     found = body(run.id, json.loads(store.attempt(run, 2).record or ""), "confirmed", reviewer=BOARD, reason=REASON)
     found.pop("time")
-    signature = who.key.sign(PAYLOAD_TYPE, signed_bytes(found))
-    store.append(run, "decision", {**found, "key": who.key.public, "signature": signature})
+    store.append(run, "decision", signed(found, who.key))
     state = incident_state(store.attempt(run, 2), manifests)
     assert (state.incident, state.binding) == ("candidate", None)
     assert "covers no time, as those of older releases; decide again" in why_proposal(state.proposals[0], manifests)

@@ -15,7 +15,8 @@ from test_arrays import npy
 from manifests.load import load
 from manifests.lookup import engine_name, members, why_not
 from manifests.submission import ENVELOPE_FILE, LEDGER_FILE
-from runner.store.decisions import PAYLOAD_TYPE, body, signed_bytes
+from runner.incidents import signed
+from runner.store.decisions import body
 from runner.store.text import now, stamp
 
 # ---- records and entries: changed, chained, stated and signed again
@@ -117,12 +118,10 @@ def decide(
 ) -> None:
     record = made.record
     found = body(record["run"], record, decision, reviewer="somebody", reason="of ours", ruled=ruled, time=time)
-    signature = key.sign(PAYLOAD_TYPE, signed_bytes(found))
+    payload = signed(found, key)
     if not valid:
-        found["reason"] = "changed after signing"
-    made.lines.append(
-        {**made.lines[-1], "kind": "decision", "payload": {**found, "key": key.public, "signature": signature}}
-    )
+        payload["reason"] = "changed after signing"
+    made.lines.append({**made.lines[-1], "kind": "decision", "payload": payload})
 
 
 def by_policy(made: Forge) -> None:
