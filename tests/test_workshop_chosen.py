@@ -1,11 +1,14 @@
-"""``make certify TASKS=...`` plays what is named, and nothing else in silence."""
+"""``make certify TASKS=...`` plays what is named, nothing else in silence, and says in a line what it cannot play."""
 
 from __future__ import annotations
 
+import dataclasses
 import sys
+from pathlib import Path
 
 import pytest
 
+from images.mujoco.hanoi.workshop.certify import FAMILY
 from images.mujoco.workshop import certify
 from images.mujoco.workshop.chosen import is_meant, patterns_of
 
@@ -31,3 +34,44 @@ def test_a_name_without_a_task_is_refused_before_anything_is_played(given: str, 
     said = capsys.readouterr().out
     assert said.count("\n") == 1
     assert "matches nothing; tasks are named as A001 and " in said
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--jobs", "0"), ("--jobs", "-1"), ("--jobs", "two"), ("--conditions", "x"), ("--conditions", "0,4")],
+)
+def test_an_option_out_of_range_is_one_line_that_names_it(option: str, value: str, monkeypatch, capsys) -> None:
+    monkeypatch.setattr(sys, "argv", ["certify", f"{option}={value}"])
+    with pytest.raises(SystemExit) as ended:
+        certify.main()
+    assert ended.value.code == 2
+    assert f"{option}: {value!r}: a " in capsys.readouterr().err.splitlines()[-1]
+
+
+def certify_h01(folder: Path, monkeypatch) -> int:
+    """``certify`` of one board with the certificates of a folder, under one condition."""
+    monkeypatch.setattr(sys, "argv", ["certify", "--tasks", "panda/H01", "--conditions", "2"])
+    return certify.main([dataclasses.replace(FAMILY, folder=folder)])
+
+
+def test_a_certificate_that_is_not_there_is_named_and_fails(tmp_path: Path, monkeypatch, capsys) -> None:
+    assert certify_h01(tmp_path, monkeypatch) == 1
+    said = capsys.readouterr().out.splitlines()
+    assert said == [
+        "panda/H01 condition 2: no certificate on file",
+        "0 certificates: 0 the same, 0 without success, 1 missing",
+    ]
+
+
+@pytest.mark.parametrize("damage", ["half", '{"episodes": [7]}', '{"episodes": [{"condition": 2}]}', "[]"])
+def test_a_damaged_file_of_certificates_is_one_line_that_names_it(
+    damage: str, tmp_path: Path, monkeypatch, capsys
+) -> None:
+    whole = FAMILY.path("panda/H01").read_text(encoding="utf-8")
+    path = tmp_path / "panda" / "H01.json"
+    path.parent.mkdir()
+    path.write_text(whole[: len(whole) // 2] if damage == "half" else damage, encoding="utf-8")
+    assert certify_h01(tmp_path, monkeypatch) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"error: {path} is damaged (")
+    assert said.count("\n") == 1

@@ -19,7 +19,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from images.mujoco.workshop.chosen import is_meant, patterns_of
+from images.mujoco.workshop.chosen import is_meant, jobs, patterns_of
 from images.mujoco.workshop.episode import Episode
 from images.reference import solve
 
@@ -28,6 +28,10 @@ COMPARED = ("parameters", "outcome", "actions", "action_digest", "final_digest")
 UNSTORED = ("report", "cpu_s", "did")
 FAMILIES = ("images.mujoco.launcher.workshop.certify", "images.mujoco.hanoi.workshop.certify")
 """Modules whose ``FAMILY`` says what there is to certify."""
+
+
+class CertificateError(ValueError):
+    """A file of certificates that cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +52,15 @@ class Family:
         return self.folder / f"{task}.json"
 
     def stored(self, task: str) -> list[dict[str, Any]]:
-        """The episodes on file of a task, one for each condition that was played."""
+        """The episodes on file of a task, one for each condition that was played. Raises CertificateError."""
         path = self.path(task)
-        return list(json.loads(path.read_text(encoding="utf-8"))["episodes"]) if path.is_file() else []
+        if not path.is_file():
+            return []
+        try:
+            episodes = [dict(episode) for episode in json.loads(path.read_text(encoding="utf-8"))["episodes"]]
+            return sorted(episodes, key=lambda episode: (int(episode["condition"]), bool(episode["success"])))
+        except (ValueError, TypeError, KeyError) as error:
+            raise CertificateError(f"{path} is damaged ({error!r}); delete it and record it again") from None
 
     def certified(self, task: str) -> bool:
         """Whether there is a success in every condition."""
@@ -104,8 +114,10 @@ def main(chosen: Sequence[Family] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="certify", description=__doc__.split("\n")[0])
     parser.add_argument("--tasks", default="*", help="comma-separated tasks or globs: A007,A02[56],panda/H*")
     parser.add_argument("--record", action="store_true", help="play and store instead of comparing")
-    parser.add_argument("--conditions", default="0,1,2,3", help="with --record: which conditions are played again")
-    parser.add_argument("--jobs", type=int, default=1, help="episodes at a time")
+    parser.add_argument(
+        "--conditions", type=_conditions, default=CONDITIONS, help="which conditions are played: 0,1,2,3 unless told"
+    )
+    parser.add_argument("--jobs", type=jobs, default=1, help="episodes at a time")
     parser.add_argument("--verbose", action="store_true", help="what the reference agent reports")
     options = parser.parse_args()
     known = list(chosen or families())
@@ -116,15 +128,25 @@ def main(chosen: Sequence[Family] | None = None) -> int:
             print(f"error: --tasks: {pattern!r} matches nothing; tasks are named as {there[0][1]} and {there[-1][1]}")
             return 2
     found = [(number, task) for number, task in there if any(is_meant(task, pattern) for pattern in patterns)]
-    wanted = [int(part) for part in options.conditions.split(",")]
-    work = [
-        (known[number], task, index)
-        for number, task in found
-        for index in (wanted if options.record else _certified(known[number], task))
-    ]
-    with ProcessPoolExecutor(max_workers=options.jobs) as pool:
-        played = pool.map(partial(_play, verbose=options.verbose), work)
-        return _record(work, played) if options.record else _compare(work, played)
+    tasks = [(known[number], task) for number, task in found]
+    work = [(family, task, index) for family, task in tasks for index in options.conditions]
+    try:
+        lacking = [] if options.record else [item for item in work if item[2] not in _certified(*item[:2])]
+        with ProcessPoolExecutor(max_workers=options.jobs) as pool:
+            playing = [item for item in work if item not in lacking]
+            played = pool.map(partial(_play, verbose=options.verbose), playing)
+            return _record(work, played) if options.record else _compare(playing, played, lacking)
+    except CertificateError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+
+
+def _conditions(text: str) -> tuple[int, ...]:
+    """Numbers of conditions in a comma-separated list."""
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part in map(str, CONDITIONS) for part in parts):
+        raise argparse.ArgumentTypeError(f"{text!r}: a comma-separated list of {', '.join(map(str, CONDITIONS))}")
+    return tuple(sorted(map(int, set(parts))))
 
 
 def _certified(family: Family, task: str) -> list[int]:
@@ -162,17 +184,21 @@ def _record(work: list[Work], played: Iterable[dict[str, Any]]) -> int:
     return int(failed > 0)
 
 
-def _compare(work: list[Work], played: Iterable[dict[str, Any]]) -> int:
-    """The same digests, or at least success: on another machine the last bits of the robots' paths may differ."""
+def _compare(work: list[Work], played: Iterable[dict[str, Any]], lacking: list[Work]) -> int:
+    """Say what differs from the certificates, and what has none. On another machine the last bits of the robots' paths
+    may differ: an episode that succeeds with other digests is told apart from one that fails."""
     failed = differing = 0
     for (family, task, index), episode in zip(work, played, strict=True):
         certificate = next(item for item in family.stored(task) if item["condition"] == index)
-        fields = [name for name in COMPARED if certificate[name] != episode[name]]
+        fields = [name for name in COMPARED if certificate.get(name) != episode[name]]
         failed += not episode["success"]
         differing += bool(fields)
         _tell(task, episode, f"differs in {', '.join(fields)}: {episode['outcome']}" if fields else "the same")
-    print(f"{len(work)} certificates: {len(work) - differing} the same, {failed} without success")
-    return int(failed > 0 or differing > 0)
+    for _, task, index in lacking:
+        print(f"{task} condition {index}: no certificate on file")
+    missing = f", {len(lacking)} missing" if lacking else ""
+    print(f"{len(work)} certificates: {len(work) - differing} the same, {failed} without success{missing}")
+    return int(failed > 0 or differing > 0 or bool(lacking))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,12 @@
-"""Tasks that a command of the workshop names: by their own names, by parts of them or by full identifiers."""
+"""What the commands of the workshop take: tasks by their own names, by parts of them or by full identifiers, and how
+many are played at a time."""
 
 from __future__ import annotations
 
+import argparse
 from fnmatch import fnmatchcase
+
+MOST_JOBS = 64
 
 
 def is_meant(task: str, pattern: str) -> bool:
@@ -15,3 +19,10 @@ def is_meant(task: str, pattern: str) -> bool:
 def patterns_of(text: str) -> list[str]:
     """The globs of a comma-separated list."""
     return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def jobs(text: str) -> int:
+    """How many at a time. Raises ArgumentTypeError."""
+    if not text.isdecimal() or not 0 < int(text) <= MOST_JOBS:
+        raise argparse.ArgumentTypeError(f"{text!r}: a whole number from 1 to {MOST_JOBS}")
+    return int(text)

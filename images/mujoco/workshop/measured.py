@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from images.mujoco.workshop.chosen import is_meant, patterns_of
+from images.mujoco.workshop.chosen import is_meant, jobs, patterns_of
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Measurements:
         """The command; ``text`` says what it does."""
         parser = argparse.ArgumentParser(prog="measure", description=text)
         parser.add_argument("--tasks", default="*", help="comma-separated tasks or globs: A007,panda/H1*")
-        parser.add_argument("--jobs", type=int, default=1, help="tasks at a time")
+        parser.add_argument("--jobs", type=jobs, default=1, help="tasks at a time")
         options = parser.parse_args()
         patterns = patterns_of(options.tasks)  # of all families: some have none of them
         chosen = [task for task in self.tasks() if any(is_meant(task, pattern) for pattern in patterns)]

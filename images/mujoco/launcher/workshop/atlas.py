@@ -121,7 +121,7 @@ def _row(scene: Scene, episodes: list[dict[str, Any]], data: dict[str, Any] | No
     seconds = " ".join(f"{good[i]['simulated_s']:.0f}" if i in good else "-" for i in certify.CONDITIONS)
     measured = ["?", "?", "?", "?"]
     if data is not None:
-        noop = "?" if data["asleep_s"] is None else "0"  # what sleeps before any target is reached sleeps on
+        noop = "?" if data["reached_untouched"] else "0"  # what sleeps before any target is reached sleeps on
         random = sum(end == "success" for end in data["random"])
         measured = [f"{100 * data['window']:.1f} %", str(sum(data["naive"])), str(random), noop]
     cells = [
