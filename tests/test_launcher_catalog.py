@@ -125,6 +125,10 @@ def test_every_scene_on_file_is_offered_and_every_one_offered_is_on_file() -> No
 
 
 # ---- measurements --------------------------------------------------------------------------------------------------
+def test_every_scene_is_measured() -> None:
+    assert list(MEASURED) == CASES
+
+
 @pytest.mark.parametrize("case", MEASURED)
 def test_the_measurements_on_file_are_those_of_the_scene_as_it_is(case: str) -> None:
     data = MEASURED[case]
@@ -155,6 +159,8 @@ def test_the_naive_aimer_gets_worse_with_the_tier() -> None:
 
 
 def test_a_solution_of_one_condition_mostly_fails_in_another() -> None:
+    """Over all ordered pairs of conditions of all scenes."""
+    assert sum(len(row) for data in MEASURED.values() for row in data["replayed"]) == 12 * len(CASES)
     failed = [not won for data in MEASURED.values() for row in data["replayed"] for won in row]
     assert sum(failed) >= 0.6 * len(failed)
 
