@@ -12,15 +12,17 @@ import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from manifests.records import ImageIdentity
-from runner.runtimes.base import Channel, Exit, Pair, PairRequest, Role, RuntimeFacts, StartFailed
+from runner.runtimes.base import Exit, Pair, PairRequest, Role, RuntimeFacts, StartFailed
 from runner.runtimes.frames import LogTail, StreamChannel
 from runner.runtimes.hello import await_hello
 from runner.runtimes.owner import RUN, Owner, abandoned
+from runner.runtimes.pair import StartedPair
 from runner.runtimes.pool import Pool
 
 ROLES: tuple[Role, Role] = ("environment", "sandbox")
@@ -123,44 +125,6 @@ class Child:
                 self._log.add(data)
 
 
-@dataclass
-class ChildPair:
-    """``expires`` is never: these processes end with the runner's, by their standard input or by the kernel."""
-
-    children: dict[Role, Child]
-    folder: Path
-    images: tuple[ImageIdentity, ...]
-    start_s: float = 0.0
-    expires: float = math.inf
-    environment_hello: dict[str, Any] = field(default_factory=dict)
-    sandbox_hello: dict[str, Any] = field(default_factory=dict)
-    _closing: threading.Lock = field(default_factory=threading.Lock)
-    _closed: bool = False
-
-    def __post_init__(self) -> None:
-        self.environment: Channel = self.children["environment"].channel
-        sandbox = self.children.get("sandbox")
-        self.sandbox: Channel | None = None if sandbox is None else sandbox.channel
-
-    def alive(self) -> bool:
-        return not self._closed and all(child.alive() for child in self.children.values())
-
-    def exit(self, role: Role, timeout: float) -> Exit | None:
-        child = self.children.get(role)
-        return None if child is None else child.exit(timeout)
-
-    def kill(self, role: Role) -> None:
-        if (child := self.children.get(role)) is not None:
-            child.kill()
-
-    def close(self) -> None:
-        with self._closing:
-            if self._closed:
-                return
-            self._closed = True
-            _discard(self.children, self.folder)
-
-
 class ChildRuntime:
     """``jobs`` is the number of pairs that wait; ``locks`` the run-lock folder."""
 
@@ -171,7 +135,7 @@ class ChildRuntime:
         self._base = _runtime_folder()
         self._folder = self._base / f"{PREFIX}{self._owner.id[:16]}"
         self._pool = Pool(self._start, jobs)
-        self._pairs: list[ChildPair] = []
+        self._pairs: list[StartedPair] = []
         self._lock = threading.Lock()
         self._closed = False
 
@@ -208,7 +172,7 @@ class ChildRuntime:
         shutil.rmtree(self._folder, ignore_errors=True)
         self._owner.release()
 
-    def _start(self, request: PairRequest) -> ChildPair:
+    def _start(self, request: PairRequest) -> StartedPair:
         began = time.monotonic()
         images = self._launcher.prepare(request)
         io = self._io_folder(request)
@@ -216,7 +180,8 @@ class ChildRuntime:
         try:
             for role, command in self._launcher.commands(request, io).items():
                 children[role] = Child(role, command)
-            pair = ChildPair(children, io, images)
+            # It never expires: these processes end with the runner's, by their standard input or by the kernel.
+            pair = StartedPair(children, images, math.inf, partial(_discard, children, io))
             pair.environment_hello, pair.sandbox_hello = await_hello(pair)
         except OSError as error:
             _discard(children, io)
@@ -226,7 +191,7 @@ class ChildRuntime:
             raise
         pair.start_s = time.monotonic() - began
         with self._lock:
-            self._pairs = [known for known in self._pairs if not known._closed] + [pair]
+            self._pairs = [known for known in self._pairs if not known.closed] + [pair]
         return pair
 
     def _io_folder(self, request: PairRequest) -> Path:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 import time
 import uuid
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import docker.errors
 
@@ -18,9 +16,7 @@ from runner.errors import AssayError
 from runner.images import builder
 from runner.runtimes import engine, hardening, heartbeat
 from runner.runtimes.base import (
-    Channel,
     EngineGone,
-    Exit,
     Pair,
     PairRequest,
     Role,
@@ -33,51 +29,11 @@ from runner.runtimes.container import Container
 from runner.runtimes.engine import calling
 from runner.runtimes.hello import await_hello
 from runner.runtimes.owner import OWNER, RUN, Owner, abandoned
+from runner.runtimes.pair import StartedPair
 from runner.runtimes.pool import DEADMAN_SPARE_S, Pool
 
 ROLES: tuple[Role, Role] = ("environment", "sandbox")
 REMOVE_TRIES = 20  # a volume stays busy for a moment after its containers are gone
-
-
-class DockerPair:
-    """Two started containers; ``hello`` frames and start-up time are filled in when they are known."""
-
-    def __init__(
-        self,
-        containers: dict[Role, Container],
-        images: tuple[ImageIdentity, ...],
-        expires: float,
-        discard: Callable[[], None],
-    ) -> None:
-        self._containers, self._discard = containers, discard
-        self._closing = threading.Lock()
-        self._closed = False
-        self.environment: Channel = containers["environment"].channel
-        sandbox = containers.get("sandbox")
-        self.sandbox: Channel | None = None if sandbox is None else sandbox.channel
-        self.images = images
-        self.expires = expires
-        self.environment_hello: dict[str, Any] = {}
-        self.sandbox_hello: dict[str, Any] = {}
-        self.start_s = 0.0
-
-    def alive(self) -> bool:
-        return not self._closed and all(container.alive() for container in self._containers.values())
-
-    def exit(self, role: Role, timeout: float) -> Exit | None:
-        container = self._containers.get(role)
-        return None if container is None else container.exit(timeout)
-
-    def kill(self, role: Role) -> None:
-        if (container := self._containers.get(role)) is not None:
-            container.kill()
-
-    def close(self) -> None:
-        with self._closing:
-            if self._closed:
-                return
-            self._closed = True
-            self._discard()
 
 
 class DockerRuntime:
@@ -170,7 +126,7 @@ class DockerRuntime:
             container.lose(error)
 
     # ---- starting ---------------------------------------------------------------------------------------------------
-    def _start(self, request: PairRequest) -> DockerPair:
+    def _start(self, request: PairRequest) -> StartedPair:
         began = time.monotonic()
         points = entry_points(request)
         labels = self._owner.labels(request.run)
@@ -194,7 +150,7 @@ class DockerRuntime:
             for launch in launches:
                 launch.result()
             images = tuple(self._images[role] for role in points.images)
-            pair = DockerPair(containers, images, began + deadman_s, discard)
+            pair = StartedPair(containers, images, began + deadman_s, discard)
             pair.environment_hello, pair.sandbox_hello = await_hello(pair)
         except docker.errors.APIError as error:
             discard()
