@@ -173,3 +173,21 @@ def test_a_condition_that_was_tried_and_is_due_again_is_shown_with_its_code(tmp_
     assert "marble/dual-panda/A007  · COLL  ✓   ·   ·   25.00–75.00  25.00–100.00" in text
     assert "33 environments without an attempt" in text
     assert "mean seconds to success unknown" in text  # a file does not say
+
+
+@pytest.mark.parametrize(
+    ("row", "text"),
+    [
+        ("1,marble/dual-panda/A007,0,failure,BANANA,", "failure_code 'BANANA' is not one of COLL"),
+        ("1,marble/dual-panda/A007,0,success,COLL,", "failure_code 'COLL' on a success; leave it empty"),
+        ("1,nowhere/at/all,0,success,,", "environment_id 'nowhere/at/all' is unknown"),
+        ("1,marble/dual-panda/A007,4,success,,", "condition 4 is not one of 0 to 3"),
+    ],
+)
+def test_a_ledger_file_that_names_what_no_table_has_is_refused(row: str, text: str, tmp_path: Path) -> None:
+    file = tmp_path / "ledger.csv"
+    file.write_text(f"sequence,environment_id,condition,outcome,failure_code,incident\n{row}\n")
+    ended = assay(tmp_path, "score", "--ledger", str(file), check=2)
+    assert ended.stdout == ""
+    assert ended.stderr.count("\n") == 1
+    assert text in ended.stderr

@@ -97,6 +97,7 @@ def _dimensions(by: tuple[str, ...]) -> tuple[str, ...]:
 
 def _score_file(path: Path, subset: str, protocol: str, by: Sequence[str]) -> dict[str, Any]:
     from manifests.load import load
+    from runner.imports.ledger import check_known
     from scoring.ledger import LedgerError, attempts_from_csv
     from scoring.plan import selection_of
     from scoring.report import score
@@ -106,6 +107,8 @@ def _score_file(path: Path, subset: str, protocol: str, by: Sequence[str]) -> di
     selection = selection_of(manifests, subset, profile="native", level="L3")
     try:
         attempts = attempts_from_csv(path.read_text(encoding="utf-8"))
+        for attempt in attempts:
+            check_known(attempt, manifests)
         return score(attempts, selection, Rules(manifests, protocol), by=by)
     except OSError as error:
         raise BadInput(f"ledger {path}: {error.strerror}") from None

@@ -109,24 +109,32 @@ def _unique(attempts: Sequence[Attempt]) -> None:
             )
 
 
-def _check(attempt: Attempt, planned: Iterable[str], subset: str, manifests: Manifests) -> None:
+def check_known(attempt: Attempt, manifests: Manifests) -> None:
+    """Raises LedgerError when the catalog, the conditions or the table of codes do not have what an attempt names."""
     name, environment_id = f"attempt {attempt.sequence}", attempt.environment_id
     if environment_id not in manifests.environments:
         near = nearest(environment_id, manifests.environments)
         raise LedgerError(
             f"{name}: environment_id {environment_id!r} is unknown{near}; `assay tasks` lists all of them"
         )
-    if environment_id not in planned:
-        raise LedgerError(f"{name}: environment_id {environment_id!r} is not in subset {subset!r}; choose a larger one")
     if attempt.condition >= manifests.conditions.count:
         raise LedgerError(f"{name}: condition {attempt.condition} is not one of 0 to {manifests.conditions.count - 1}")
     outcome, _, code = attempt.ruling
-    if outcome is None:
-        raise LedgerError(f"{name}: outcome is empty; an attempt made elsewhere has ended: success, failure or invalid")
     if code is not None and code not in manifests.codes:
         raise LedgerError(f"{name}: failure_code {code!r} is not one of {', '.join(manifests.codes)}")
     if outcome == "success" and code is not None:
         raise LedgerError(f"{name}: failure_code {code!r} on a success; leave it empty")
+
+
+def _check(attempt: Attempt, planned: Iterable[str], subset: str, manifests: Manifests) -> None:
+    """An attempt made elsewhere is known, planned and over."""
+    check_known(attempt, manifests)
+    name, environment_id = f"attempt {attempt.sequence}", attempt.environment_id
+    if environment_id not in planned:
+        raise LedgerError(f"{name}: environment_id {environment_id!r} is not in subset {subset!r}; choose a larger one")
+    outcome, _, code = attempt.ruling
+    if outcome is None:
+        raise LedgerError(f"{name}: outcome is empty; an attempt made elsewhere has ended: success, failure or invalid")
     if outcome == "failure" and code in (None, "ERR"):
         raise LedgerError(f"{name}: failure_code {code or ''!r} on a failure; give the code of its first violation")
 
