@@ -123,6 +123,12 @@ def test_a_group_varies_what_its_theme_says_and_the_combined_group_several_thing
     assert all(len(differences(board)) >= 3 for board in group(9))
 
 
+def test_no_two_boards_are_the_same_but_for_what_is_written_about_them() -> None:
+    said = {"case", "title", "brief", "theme", "level"}
+    kept = {case: board.model_dump_json(exclude=said) for case, board in BOARDS.items()}
+    assert len(set(kept.values())) == len(BOARDS)
+
+
 def differences(board: Board) -> set[str]:
     """In which respects the board is not the standard one."""
     found = set()

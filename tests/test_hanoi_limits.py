@@ -83,6 +83,26 @@ def test_a_target_beyond_its_range_is_refused_and_nothing_happens(episode: Episo
     assert episode.observe([]).actions == 0
 
 
+def test_the_pandas_fingers_are_no_faster_than_they_are_rated() -> None:
+    """Closing, opening and in between, whatever is commanded. They follow targets of 120 a second, so their measured
+    speed swings by a few per cent."""
+    episode = Episode("panda/H01", 0, level="L0")
+    told, environment = episode.describe(), cast("Any", episode.environment)
+    rated = told.parameters["robot"]["gripper_speed"] / 2
+    data, command = environment.plant.data, environment.read("commanded")
+    fastest: list[float] = []
+    for opening, count in ((-0.04, 40), (0.08, 40), (-0.04, 20), (0.08, 30)):
+        command[7] = opening
+        for _ in range(count):
+            before = environment.read("gripper_opening")
+            environment.apply(command)
+            assert environment.read("commanded")[7] == opening
+            assert abs(environment.read("gripper_opening") - before) <= 1.01 * 2 * rated / told.control_hz
+            fastest += [abs(float(data.joint(f"slide{i}").qvel[0])) for i in (1, 2)]
+    assert 0.9 * rated < max(fastest) < 1.05 * rated
+    assert environment.read("gripper_opening") == pytest.approx(0.08, abs=1e-4)
+
+
 def test_no_drive_pulls_harder_than_it_says_whatever_is_commanded(episode: Episode) -> None:
     environment, controls = cast("Any", episode.environment), episode.describe().controls
     low, high = np.array([[control.low, control.high] for control in controls]).T

@@ -74,8 +74,8 @@ class Embodiment(Protocol):
     """One robot that stands in the world where its module puts it (x away from it, y to its left, z up).
 
     The actuators of ``mjcf`` stand in the order of ``controls`` and take the action as it is: ``data.ctrl`` goes from
-    the last action to this one in equal steps at the rate of the physics. Servos follow with ``lag`` (s): a joint
-    follows ``command - lag * qdot``, one value for each control (0: as good as none).
+    where it was to this action, no faster than ``slew``, in equal steps at the rate of the physics. Servos follow with
+    ``lag`` (s): a joint follows ``command - lag * qdot``, one value for each control (0: as good as none).
     """
 
     name: str
@@ -88,6 +88,9 @@ class Embodiment(Protocol):
     ``finger`` works."""
     wrist: Mount
     """Where the camera ``wrist`` sits."""
+    slew: tuple[float, ...]
+    """How fast the target that an actuator gets may change, for each control (its unit/s); infinite where any action is
+    reached within a control step."""
     impratio: float
     """How much stiffer friction is than normal force in the scene's contacts. Friction creeps: what light fingertips
     hold by one point each turns slowly in the grasp, the less the higher this is."""

@@ -7,6 +7,7 @@ so that it never gets faster than force over drag. At zero angles the fingers po
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -71,6 +72,7 @@ class FloatingSharpa:
     wrist: Mount = WRIST
 
     impratio = hand.IMPRATIO
+    slew = (math.inf,) * len(joints)
 
     def controls(self) -> list[Control]:
         text = "target of the base's position servo"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -28,6 +29,7 @@ class Fr3Sharpa:
     wrist = WRIST
 
     impratio = hand.IMPRATIO
+    slew = (math.inf,) * len(joints)
 
     def controls(self) -> list[Control]:
         text = "target angle of the joint's position servo"

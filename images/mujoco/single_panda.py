@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,6 +19,8 @@ PARTS: Mapping[str, Part] = {
     "finger1": "finger",
     "finger2": "finger",
 }
+GRIPPER_SPEED = 0.1
+"""m/s of opening, as the real hand is rated: 0.05 m/s for each finger."""
 
 
 class SinglePanda:
@@ -30,12 +33,14 @@ class SinglePanda:
     )
     parts = PARTS
     impratio = 10.0
+    slew = (*(math.inf,) * len(joints), GRIPPER_SPEED)
     wrist = Mount("hand", (0.078, 0.0, 0.03), (0.01, 0.0, 0.16), (1.0, 0.0, 0.0), 75.0)
 
     def controls(self) -> list[Control]:
         text = "target angle of the joint's position servo"
         found = [Control(joint.name, joint.unit, joint.low, joint.high, text) for joint in self.joints]
-        return [*found, Control("gripper", "m", panda.GRIPPER_SQUEEZE, panda.GRIPPER_OPEN, panda.GRIP_TEXT)]
+        grip = f"{panda.GRIP_TEXT}; what it drives to approaches the command at {GRIPPER_SPEED} m/s"
+        return [*found, Control("gripper", "m", panda.GRIPPER_SQUEEZE, panda.GRIPPER_OPEN, grip)]
 
     def mjcf(self, camera: str) -> Mjcf:
         return Mjcf(
@@ -87,4 +92,5 @@ class SinglePanda:
             "gripper_squeeze": panda.GRIPPER_SQUEEZE,
             "gripper_stiffness": panda.GRIPPER_STIFFNESS,
             "gripper_force": panda.GRIPPER_FORCE,
+            "gripper_speed": GRIPPER_SPEED,
         }

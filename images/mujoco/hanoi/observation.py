@@ -41,7 +41,7 @@ class Observation(Readings):
         camera = m.camera(look.WRIST).id
         self.add(f"camera_pose/{look.WRIST}", "m", (4, 4), "L0", text, partial(present_pose, d, camera))
         controls = len(robot.controls())
-        self.add("commanded", "as the controls", (controls,), "L0", "the last action", lambda: d.ctrl.copy())
+        self.add("commanded", "as the controls", (controls,), "L0", "the last action", lambda: plant.commanded.copy())
 
     def _objects(self) -> None:
         for index in range(g.RINGS):

@@ -14,7 +14,8 @@ SETTLE_S = 0.5  # rings come to rest before the episode begins
 
 
 class Plant:
-    """One episode's physics. ``advance`` is one control step and returns how it ended."""
+    """One episode's physics. ``advance`` is one control step and returns how it ended; ``commanded`` is the last
+    action."""
 
     def __init__(self, compiled: Compiled) -> None:
         self.compiled, self.model = compiled, compiled.model
@@ -30,8 +31,9 @@ class Plant:
         self._velocities = np.array([[start + k for k in range(6)] for start in first])
         for name, value in robot.start().items():
             d.joint(name).qpos = value
-        self._command = robot.rest()
-        d.ctrl[:] = self._command
+        self.commanded = self._targets = robot.rest()
+        self._farthest = np.array(robot.slew) * g.CONTROL_DT
+        d.ctrl[:] = self._targets
         mujoco.mj_forward(m, d)
         mujoco.mj_step(m, d, round(SETTLE_S / g.TIMESTEP))
         physics.check(self._warnings, 0.0)
@@ -56,13 +58,14 @@ class Plant:
         )
 
     def advance(self, action: np.ndarray) -> State:
-        """One control step: the servos' targets go from the last action to this one in equal steps at 120 Hz, as stiff
-        servos jerk what they hold when a target leaps. Raises PhysicsSanityError."""
-        model, data, step = self.model, self.data, mujoco.mj_step
-        samples, rise = [], (action - self._command) / g.SAMPLES
-        self._command = np.array(action, dtype=float)
+        """One control step: the servos' targets go to the action, or as far towards it as their slew allows, in equal
+        steps at 120 Hz, as stiff servos jerk what they hold when a target leaps. Raises PhysicsSanityError."""
+        model, data, step, before = self.model, self.data, mujoco.mj_step, self._targets
+        self.commanded = np.array(action, dtype=float)
+        self._targets = np.clip(self.commanded, before - self._farthest, before + self._farthest)
+        samples, rise = [], (self._targets - before) / g.SAMPLES
         for left in range(g.SAMPLES - 1, -1, -1):
-            data.ctrl[:] = self._command - left * rise
+            data.ctrl[:] = self._targets - left * rise
             parts: list[tuple[np.ndarray, ...]] = []
             for _ in range(g.SUBSTEPS):
                 step(model, data)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from images.reference.panda import PandaArm
 
 Array = np.ndarray
 ROOM = 0.011  # m between a pad and the handle before it closes: fingers that open wider would meet the ring
-CLOSING_S = 0.3
+FIRM_S = 0.15  # s after the gripper's drive has come to its hardest squeeze
 SPEED_SHARE = 0.9  # of the rated joint speeds
 
 
@@ -42,17 +43,25 @@ class PandaTool(Arm, Tool):
         )
         self._wide = description.parameters["handle"][1] + 2 * ROOM
         self._squeeze = robot["gripper_squeeze"]
+        self._drive, self._pace = self.grip, robot["gripper_speed"] * self.dt
 
     def open(self) -> Program:
-        yield from self.hold(0.3, self._wide)
+        yield from self.drive(self._wide)
 
     def close(self) -> Program:
-        """Gently: pads that snap shut strike deep."""
-        wide, count = self.grip, self.steps(CLOSING_S)
-        for i in range(1, count + 1):
-            self.grip = wide + (self._squeeze - wide) * i / count
+        yield from self.drive(self._squeeze)
+        yield from self.hold(FIRM_S)
+
+    def drive(self, opening: float) -> Program:
+        """The gripper to an opening (m), for as long as its drive takes."""
+        self.grip = opening
+        for _ in range(math.ceil(abs(opening - self._drive) / self._pace)):
             yield TICK
-        yield from self.hold(0.2)
+
+    def command(self) -> Array:
+        """What the gripper drives to approaches the command at the drive's pace."""
+        self._drive = min(max(self.grip, self._drive - self._pace), self._drive + self._pace)
+        return super().command()
 
     def over(self, azimuth: float) -> Array:
         """A gripper fits either way round."""
