@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from images.mujoco.single_panda import SinglePanda
 
 ROBOT = SinglePanda()
 UNTOUCHED_S = 0.02  # s: what the page discloses for a ring that was raised
+UNTOUCHED_SPEED = 0.4  # m/s: and for any ring
 STILL = np.zeros(len(ROBOT.joints))
 HOME = np.array([joint.start for joint in ROBOT.joints])
 RINGS = tuple(f"ring_{i + 1}" for i in range(g.RINGS))
@@ -51,14 +52,15 @@ def touching(first: str, second: str, force: float = 1.0, depth: float = 0.0) ->
 @dataclass(frozen=True)
 class Word:
     """``raise`` a ring with all that lies on it, ``lower`` the raised one onto a peg, ``loosen`` the grip of a raised
-    one for so many looks of 1/120 s, of which the first is at any place in a control step, ``throw`` it away,
-    ``wait`` for some time (s)."""
+    one for so many looks of 1/120 s, of which the first is at any place in a control step, ``push`` a ring that nothing
+    touches by some millimetres within one look, ``throw`` it away, ``wait`` for some time (s)."""
 
     kind: str
     ring: int = 0
     peg: int = 0
     seconds: float = 0.0
     looks: int = 0
+    millimetres: float = 0.0
 
 
 @dataclass
@@ -82,6 +84,8 @@ class Oracle:
             self.raised.remove(word.ring)
         elif word.kind == "loosen" and word.looks > UNTOUCHED_S * g.PHYSICS_HZ:
             self.verdict = "H-60"
+        elif word.kind == "push" and word.millimetres / 1000 * g.PHYSICS_HZ > UNTOUCHED_SPEED:
+            self.verdict = "H-62"
         elif word.kind == "throw":
             self.verdict = "H-61"
         elif word.kind == "wait" and word.seconds > 1.1 and not self.raised:
@@ -113,8 +117,11 @@ class Scene:
                 self.centres[ring] = post.x, post.y, post.support + g.RING_HEIGHT * (place + 0.5)
         self.time, self._told = 0.0, self.centres.copy()
 
-    def _state(self, held: list[int], free: Sequence[bool] = (False,) * g.SAMPLES) -> State:
-        """One control step. ``free`` says of each of its looks whether the robot touches nothing then."""
+    def _state(
+        self, held: list[int], free: Sequence[bool] = (False,) * g.SAMPLES, push: tuple[int, float] | None = None
+    ) -> State:
+        """One control step. ``free`` says of each of its looks whether the robot touches nothing then, ``push`` which
+        ring is how much (m) aside in the third of them."""
         told = self.centres + [[self._rng.uniform(-1, 1) * self._jitter for _ in range(3)] for _ in range(g.RINGS)]
         moved = np.abs(self.centres - self._told).max(axis=1) > 1e-9
         self._told = self.centres.copy()
@@ -125,6 +132,10 @@ class Scene:
             Sample(self.time - left * g.PHYSICS_DT, STILL, NONE if loose else grip, told)
             for left, loose in zip(reversed(range(g.SAMPLES)), free, strict=True)
         ]
+        if push is not None:
+            aside = told.copy()
+            aside[push[0], 0] += push[1]
+            samples[2] = replace(samples[2], centres=aside)
         axes = np.tile([0.0, 0.0, 1.0], (g.RINGS, 1))
         return State(self.time, axes, 0.1 * moved, np.zeros(g.RINGS), HOME, tuple(samples))
 
@@ -156,6 +167,8 @@ class Scene:
             yield self._state([other for other in raised if other != ring])
         elif word.kind == "throw":
             yield from self._glide([ring], np.array([0.5, 0.7, 0.35]), raised)
+        elif word.kind == "push":
+            yield self._state(raised, (False, False, True, False), (ring, word.millimetres / 1000))
         elif word.kind == "loosen":
             free = [False] * self._rng.randrange(g.SAMPLES) + [True] * word.looks
             free += [False] * (-len(free) % g.SAMPLES)
@@ -183,8 +196,10 @@ def history(board: Board, rng: random.Random, words: int) -> Iterator[Word]:
             yield Word("lower", ring, peg)
             if rng.random() < 0.2:
                 yield Word("wait", seconds=rng.choice([0.5, 0.8, 1.3]))
-        elif raised and chance < 0.97:
+        elif raised and chance < 0.91:
             yield Word("loosen", raised[-1], looks=rng.randint(1, 4))
+        elif raised and chance < 0.97:
+            yield Word("push", raised[-1], millimetres=rng.choice([2.0, 3.2, 3.5, 8.0]))
         elif raised and chance < 0.98:
             yield Word("throw", raised[-1])
             return

@@ -107,7 +107,7 @@ def drop(height: float) -> Motion:
         goal = table.seat(4, 2) + height
         yield from tool.line(tool.position + up(goal - table.centre(4)[2]), 1.5)
         yield from tool.hold(0.2)
-        yield from tool.hold(0.5, 0.08)
+        yield from tool.drive(0.08)
 
     return program
 
@@ -125,6 +125,7 @@ def throw(speed: float, lead: float) -> Motion:
         yield from tool.line(tool.position + up(table.tips[2] + 0.12 - table.centre(4)[2]), 1.5)
         yield from player.mover._centre(4, 2)
         yield from tool.line(tool.position + aside, 1.5)
+        yield from tool.drive(g.HANDLE[1] - LOOSE)
         yield from tool.hold(0.4)
         axis = tool.position[1] - aside[1]
         for word in tool.line(tool.position - 2 * aside, PEAK * 2 * aside[1] / speed):
@@ -136,6 +137,35 @@ def throw(speed: float, lead: float) -> Motion:
     return program
 
 
+def thrust(speed: float, lead: float) -> Motion:
+    """Bring ring 5 down along the peg C at up to ``speed`` (m/s) and open the hand, in which it hangs loosely, ``lead``
+    (m) above its seat."""
+
+    def program(player: Player) -> Program:
+        tool, table = player.tool, player.table
+        yield from player.mover._pick(4)
+        yield from player.mover._carry(4, 2)
+        yield SENSE
+        seat = table.seat(4, 2)
+        yield from tool.line(tool.position + up(seat + 0.08 - table.centre(4)[2]), 2.0)
+        yield from tool.drive(g.HANDLE[1] - LOOSE)
+        yield from tool.hold(0.2)
+        yield SENSE
+        hanging = table.centre(4)[2] - seat
+        high = tool.position[2]
+        for word in tool.line(tool.position - up(2 * hanging), PEAK * 2 * hanging / speed):
+            if hanging - (high - tool.position[2]) <= lead:
+                tool.grip = 0.08
+            if high - tool.position[2] > hanging - 0.003:
+                break
+            yield word
+        yield from tool.drive(0.08)
+        yield from tool.hold(0.5)
+
+    return program
+
+
+LOOSE = 0.004  # m: of squeeze, 4 N
 PEAK = 1.875  # highest over mean speed of a minimum-jerk line
 
 
@@ -198,17 +228,14 @@ def press_a_corner(depth: float) -> Motion:
     return program
 
 
-def squeeze(gently: bool) -> Motion:
-    """Close the hand on a light ring's handle, step by step or from wider open with all force at once."""
+def squeeze(strength: float, seconds: float) -> Motion:
+    """Close the fingers on the smallest ring's handle with a share of the firm grasp, at once or within some seconds."""
 
     def program(player: Player) -> Program:
         yield from above(player, 5)
-        if gently:
-            yield from player.tool.close()
-        else:
-            yield from player.tool.hold(0.3, 0.05)
-            yield from player.tool.hold(0.4, -0.04)
-        yield from player.tool.hold(0.3)
+        fingers = player.tool.fingers
+        yield from fingers.to(fingers.touching + strength * (fingers.pressing - fingers.touching), seconds)
+        yield from player.tool.hold(0.5)
 
     return program
 

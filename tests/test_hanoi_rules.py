@@ -35,7 +35,7 @@ def _fuzz(seeds: range) -> Counter[str | None]:
 
 def test_the_referee_agrees_with_an_independent_oracle_on_random_histories() -> None:
     verdicts = _fuzz(range(130))
-    assert set(verdicts) == {None, "goal_met", "H-10", "H-11", "H-12", "H-60", "H-61"}
+    assert set(verdicts) == {None, "goal_met", "H-10", "H-11", "H-12", "H-60", "H-61", "H-62"}
 
 
 @pytest.mark.slow
@@ -193,6 +193,30 @@ def test_a_ring_that_is_let_go_within_4_mm_of_its_seat_is_no_loss() -> None:
     held, free = touching("ring_5", "finger1"), touching("ring_5", "peg_A")
     assert told([(held, 0.12)] * 4 + [(held, 0.0039)] * 4 + [(free, 0.0039)] * 40) is None
     assert told([(held, 0.0099)] * 4 + [(free, 0.0099)] * 40) is None  # it never was raised
+
+
+@pytest.mark.parametrize(
+    ("ring", "contacts", "way", "clause"),
+    [
+        (4, NONE, 0.0033, None),
+        (4, NONE, 0.0034, "H-62"),
+        (1, touching("ring_5", "finger1"), 0.0034, "H-62"),  # another ring is held
+        (4, touching("ring_5", "finger1"), 0.0034, None),
+        (4, touching("ring_5", "peg_A"), 0.0034, "H-62"),
+    ],
+    ids=["slow", "fast", "another", "held", "on its peg"],
+)
+def test_a_ring_that_the_robot_does_not_touch_goes_3_3_mm_in_an_interval_at_most(
+    ring: int, contacts: Contacts, way: float, clause: str | None
+) -> None:
+    judge, still, gone = referee(BOARD), solved(), moved(ring, z=way)
+    judge.look(at(0.0, still))
+    samples = [
+        replace(state.samples[0], time=(i + 1) * g.PHYSICS_DT, contacts=contacts)
+        for i, state in enumerate((still, gone, still, still))
+    ]
+    judge.tick(replace(still, samples=tuple(samples)))
+    assert clause == (None if judge.judgement is None else judge.judgement.clause)
 
 
 def told(looks: list[tuple[Contacts, float]]) -> str | None:

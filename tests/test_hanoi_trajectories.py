@@ -27,9 +27,10 @@ TRAJECTORIES: dict[str, tuple[str, Motion, str, Motion]] = {
     "H-41": ("panda/H01", go.press_the_peg(0.02), "panda/H01", go.press_the_peg(-0.003)),
     "H-42": ("panda/H01", go.press_a_corner(0.02), "panda/H01", go.press_a_corner(0.002)),
     "H-43": ("panda/H01", go.press_the_handle(0.008), "panda/H01", go.press_the_handle(-0.003)),
-    "H-50": ("panda/H17", go.squeeze(gently=False), "panda/H17", go.squeeze(gently=True)),
+    "H-50": ("floating-sharpa/H17", go.squeeze(0.4, 0.0), "floating-sharpa/H17", go.squeeze(0.4, 0.3)),
     "H-60": ("panda/H01", go.drop(0.012), "panda/H01", go.drop(0.005)),
     "H-61": ("panda/H01", go.carry_away(0.53), "panda/H01", go.carry_away(0.47)),
+    "H-62": ("panda/H01", go.thrust(0.4, 0.02), "panda/H01", go.thrust(0.4, 0.015)),
 }
 """By clause: task and motion that break it, task and motion that do not."""
 GUARD = "H-51"  # a fall that ends so deep is lost by H-60 before, and a ring in the hand breaks H-43 before
@@ -51,9 +52,9 @@ def play(motion: Motion, task: str) -> tuple[Terminal | None, Player]:
 
 
 def ends(motion: Motion, task: str) -> str | None:
-    """Clause of the end; it must be one that was disclosed, with its code."""
+    """Clause that was broken, if one was; it must be one that was disclosed, with its code."""
     terminal, player = play(motion, task)
-    if terminal is None:
+    if terminal is None or terminal.success:
         return None
     disclosed = {clause.id: clause for clause in player.crew.session.describe().clauses}
     assert terminal.clause is not None
@@ -81,12 +82,15 @@ def test_a_motion_breaks_its_clause_and_the_nearest_legal_one_passes(clause: str
         ("panda/H01", go.drop(0.09)),
         ("panda/H01", go.drop(0.21)),
         ("panda/H01", go.drop(0.27)),  # 15 cm above the tip
-        ("panda/H13", go.throw(0.6, 0.06)),
     ],
-    ids=["beside", "2 cm", "below the tip", "9 cm above the tip", "15 cm above the tip", "thrown"],
+    ids=["beside", "2 cm", "below the tip", "9 cm above the tip", "15 cm above the tip"],
 )
-def test_a_ring_that_is_dropped_or_thrown_onto_a_peg_does_not_win(task: str, motion: Motion) -> None:
+def test_a_ring_that_is_dropped_onto_a_peg_does_not_win(task: str, motion: Motion) -> None:
     assert ends(motion, task) == "H-60"
+
+
+def test_a_ring_that_is_thrown_onto_a_peg_does_not_win() -> None:
+    assert ends(go.throw(0.6, 0.06), "panda/H13") == "H-62"
 
 
 @pytest.mark.parametrize(
@@ -97,9 +101,13 @@ def test_a_ring_that_is_dropped_or_thrown_onto_a_peg_does_not_win(task: str, mot
         ("fr3-sharpa/H01", go.bend_the_thumb(0.0), "H-31"),
         ("fr3-sharpa/H01", go.bend_the_thumb(0.5), None),
         ("floating-sharpa/H01", go.slide(0.0), None),  # its drives cannot get faster than they are rated
+        ("fr3-sharpa/H17", go.squeeze(1.0, 0.0), "H-42"),
+        ("fr3-sharpa/H17", go.squeeze(1.0, 0.3), None),
     ],
 )
-def test_speed_and_joint_limits_hold_for_the_hands_too(task: str, motion: Motion, clause: str | None) -> None:
+def test_limits_of_speed_joints_and_contact_hold_for_the_hands_too(
+    task: str, motion: Motion, clause: str | None
+) -> None:
     assert ends(motion, task) == clause
 
 

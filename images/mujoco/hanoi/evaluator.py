@@ -68,6 +68,7 @@ class Evaluator(Referee):
         self.touched = 0  # bit i: the robot touches ring i
         self.seated: list[int | None] = [None] * g.RINGS
         self._since: float | None = None
+        self._before: Sample | None = None
 
     def _tables(self) -> None:
         """Force limit and touched ring of each pair of bodies; a pair that cannot break a clause has no limit."""
@@ -102,6 +103,7 @@ class Evaluator(Referee):
     def look(self, state: State) -> None:
         """See which rings are seated before the first control step."""
         self._check_seats(state, self._look(state.centres.tolist()))
+        self._before = state.samples[-1]
 
     def tick(self, state: State) -> None:
         """Judge the control step that ``state`` ends."""
@@ -114,6 +116,7 @@ class Evaluator(Referee):
             self._check_order(seen)
             self._check_moves(seen)
             self._check_lost(seen, touched)
+            self._check_speeds(sample, touched)
         self._check_positions(state.joint_positions)
         self._check_goal(state, seen)
 
@@ -189,6 +192,17 @@ class Evaluator(Referee):
                 place.safe = self._now
             elif self._now - place.safe > limit + 1e-9:
                 self.violate("H-60", self._cast.rings[ring], self._now - place.safe, limit=limit, unit="s")
+
+    def _check_speeds(self, sample: Sample, touched: int) -> None:
+        """A ring that the robot does not touch is slow."""
+        before, self._before = self._before, sample
+        if before is None:
+            return
+        ways = np.linalg.norm(sample.centres - before.centres, axis=1)
+        limit = self.value["H-62"] * (sample.time - before.time)
+        for ring in (ways > limit).nonzero()[0].tolist():
+            if not touched >> ring & 1:
+                self.violate("H-62", self._cast.rings[ring], float(ways[ring]) / (sample.time - before.time))
 
     def _check_order(self, seen: Seen) -> None:
         for large, peg in enumerate(seen.on):

@@ -149,4 +149,13 @@ def _loss() -> list[Clause]:
             None,
             "DROP",
         ),
+        Clause(
+            "H-62",
+            "Speed of a ring's middle over an interval of 1/120 s in which the robot does not touch the ring: none is "
+            "thrown, nor down onto its seat.",
+            0.4,
+            "m/s",
+            None,
+            "DROP",
+        ),
     ]
