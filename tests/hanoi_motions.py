@@ -229,7 +229,7 @@ def press_a_corner(depth: float) -> Motion:
 
 
 def squeeze(strength: float, seconds: float) -> Motion:
-    """Close the fingers on the smallest ring's handle with a share of the firm grasp, at once or within some seconds."""
+    """Close the fingers on the smallest ring's handle with a share of the firm grasp, at once or within a time."""
 
     def program(player: Player) -> Program:
         yield from above(player, 5)

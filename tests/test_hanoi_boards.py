@@ -16,6 +16,7 @@ from images.mujoco.hanoi import geometry as g
 from images.mujoco.hanoi.board import MOVES, THEMES, Board, BoardError
 from images.mujoco.hanoi.model import Compiled, compile_board, realize, ring
 from images.mujoco.hanoi.reference.planner import after, legal, shortest
+from images.mujoco.workshop.episode import MANIFESTS
 from manifests.load import load
 
 CASES = boards.cases()
@@ -268,9 +269,10 @@ def test_a_board_that_does_not_fit_is_refused_with_key_and_value(changes: dict[s
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        ({"lighting": float("nan")}, "condition.parameters.lighting: nan is not a number from 0.5 to 2.0"),
-        ({"board_offset": [0.1, 0]}, "condition.parameters.board_offset: [0.1, 0] is not 2 lengths of at most 0.02 m"),
-        ({"ring_azimuths": [1, 2]}, "condition.parameters.ring_azimuths: [1, 2] is not 5 angles of at most 20 degrees"),
+        ({"lighting": float("nan")}, "condition.parameters.lighting: nan is not a number from 0.85 to 1.15"),
+        ({"board_offset": [0.013, 0]}, "parameters.board_offset: [0.013, 0] is not 2 lengths of at most 0.012 m"),
+        ({"ring_azimuths": [1, 2]}, "condition.parameters.ring_azimuths: [1, 2] is not 5 angles of at most 12 degrees"),
+        ({"reset_seed": 0.5}, "condition.parameters.reset_seed: 0.5 is not an integer from 0 to 2147483648"),
         ({"wind": 1}, "condition.parameters.wind is unknown"),
     ],
 )
@@ -278,6 +280,23 @@ def test_a_condition_that_does_not_fit_is_refused_with_key_and_value(changes: di
     with pytest.raises(ValueError) as refused:  # noqa: PT011
         realize(STANDARD, NOMINAL | changes)
     assert text in str(refused.value)
+
+
+FACTORS = json.loads((MANIFESTS / "conditions.json").read_text(encoding="utf-8"))["families"]["hanoi"]["factors"]
+RANGES = {name: rule for name, rule in FACTORS.items() if "low" in rule}
+
+
+@pytest.mark.parametrize("name", RANGES)
+@pytest.mark.parametrize("end", ["low", "high"])
+def test_a_condition_goes_to_the_ends_of_its_disclosed_ranges_and_no_further(name: str, end: str) -> None:
+    rule = RANGES[name]
+
+    def condition(value: float) -> dict[str, Any]:
+        return NOMINAL | {name: [value] * rule["size"] if "size" in rule else value}
+
+    realize(STANDARD, condition(rule[end]))
+    with pytest.raises(ValueError, match=f"^condition.parameters.{name}: "):
+        realize(STANDARD, condition(rule[end] + rule["step"] * (1 if end == "high" else -1)))
 
 
 def test_a_file_that_is_named_as_another_case_or_is_no_text_is_refused(

@@ -12,17 +12,20 @@ def check(
     numbers: Mapping[str, tuple[float, float]],
     vectors: Mapping[str, tuple[int, float, float, str]],
     names: Mapping[str, Sequence[str]],
+    whole: Sequence[str] = (),
 ) -> None:
     """Every key is there and no other: ``numbers`` from low to high, ``vectors`` of so many numbers from low to high
-    (and how to call them), ``names`` one of a list. Raises ValueError naming key and value."""
+    (and how to call them), ``names`` one of a list; ``whole`` are those of the numbers that are integers. Raises
+    ValueError naming key and value."""
     known = {*numbers, *vectors, *names}
     for key in sorted(known - parameters.keys()):
         raise ValueError(f"condition.parameters.{key} is missing")
     for key in sorted(parameters.keys() - known):
         raise ValueError(f"condition.parameters.{key} is unknown (known: {', '.join(sorted(known))})")
     for key, (low, high) in numbers.items():
-        if not _number(parameters[key], low, high):
-            raise ValueError(f"condition.parameters.{key}: {parameters[key]!r} is not a number from {low} to {high}")
+        value, kind = parameters[key], "an integer" if key in whole else "a number"
+        if not _number(value, low, high) or (key in whole and not isinstance(value, int)):
+            raise ValueError(f"condition.parameters.{key}: {value!r} is not {kind} from {low} to {high}")
     for key, (count, low, high, what) in vectors.items():
         value = parameters[key]
         fits = isinstance(value, list | tuple) and len(value) == count and all(_number(v, low, high) for v in value)

@@ -51,17 +51,19 @@ class Compiled:
 
 
 def realize(board: Board, parameters: dict[str, Any]) -> Realized:
-    """The initial condition from ``spec["condition"]["parameters"]``. Raises ValueError naming key and value."""
-    factor = (0.5, 2.0)
+    """The initial condition from ``spec["condition"]["parameters"]``, within those of ``manifests/conditions.json``.
+    Raises ValueError naming key and value."""
+    factor = (0.8, 1.2)
     conditions.check(
         parameters,
-        {"reset_seed": (0, 2**31), "board_yaw": (-5, 5), "friction_factor": factor, "lighting": factor},
+        {"reset_seed": (0, 2**31), "board_yaw": (-3, 3), "friction_factor": factor, "lighting": (0.85, 1.15)},
         {
-            "board_offset": (2, -0.02, 0.02, "lengths of at most 0.02 m"),
-            "ring_azimuths": (g.RINGS, -20, 20, "angles of at most 20 degrees"),
-            "mass_factors": (g.RINGS, *factor, "factors from 0.5 to 2"),
+            "board_offset": (2, -0.012, 0.012, "lengths of at most 0.012 m"),
+            "ring_azimuths": (g.RINGS, -12, 12, "angles of at most 12 degrees"),
+            "mass_factors": (g.RINGS, *factor, "factors from 0.8 to 1.2"),
         },
         {},
+        whole=("reset_seed",),
     )
     x, y = (float(v) for v in parameters["board_offset"])
     yaw, friction = math.radians(parameters["board_yaw"]), float(parameters["friction_factor"])

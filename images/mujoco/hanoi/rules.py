@@ -111,18 +111,26 @@ def _limits(robot: Embodiment) -> list[Clause]:
 
 def _contact() -> list[Clause]:
     return [
-        Clause("H-40", "Normal force of any contact of an arm or a hand (not its fingers).", 10.0, "N", None, "COLL"),
+        Clause(
+            "H-40",
+            "Normal force of any contact of an arm or a hand (not its fingers). All contacts are judged in every "
+            "integration step, 480 times a second.",
+            10.0,
+            "N",
+            None,
+            "COLL",
+        ),
         Clause("H-41", "Normal force of any contact of a finger with anything but a ring.", 30.0, "N", None, "COLL"),
         Clause("H-42", "Normal force of any contact of a finger with a ring.", 60.0, "N", None, "COLL"),
-        Clause("H-43", "Normal force of any contact of a ring with what is not the robot.", 40.0, "N", None, "COLL"),
         Clause(
-            "H-50",
-            "Depth of any contact of the robot. Contacts are judged in every integration step, 480 a second.",
-            0.0015,
-            "m",
+            "H-43",
+            "Normal force of any contact of a ring with what is not the robot, judged 480 times a second.",
+            40.0,
+            "N",
             None,
-            "PEN",
+            "COLL",
         ),
+        Clause("H-50", "Depth of any contact of the robot, judged 480 times a second.", 0.0015, "m", None, "PEN"),
         Clause("H-51", "Depth of any contact between other bodies.", 0.003, "m", None, "PEN"),
     ]
 
