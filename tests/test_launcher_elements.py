@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from images.mujoco.launcher import scene as scenes
+from images.mujoco.launcher.environment import Launcher
 from images.mujoco.launcher.kinds import MATERIALS
 from images.mujoco.launcher.model import compile_scene, realize
 from images.mujoco.launcher.plant import Plant
@@ -201,9 +202,8 @@ def test_a_pane_carries_a_roof_until_it_breaks() -> None:
     assert "shelf" in env.plant.shots[0].struck
 
 
-@pytest.mark.parametrize(("breakers", "broken"), [(["stone"], True), ([], False)])
-def test_a_stone_breaks_a_pane_that_lists_it_as_a_breaker(breakers: list[str], broken: bool) -> None:
-    pane = SHELF | {"breakers": breakers}
+def beside_a_shelf(**pane: Any) -> Launcher:
+    """A stone ball before a pane that watches what strikes it, as it does from the first launch on."""
     stone = {
         "kind": "roller",
         "name": "stone",
@@ -212,11 +212,48 @@ def test_a_stone_breaks_a_pane_that_lists_it_as_a_breaker(breakers: list[str], b
         "at": [1.6, 0, 0],
         "material": "stone",
     }
-    env = launcher(authored([TARGET, pane, stone], required=[{"element": "one"}], projectiles=["heavy"] * 2))
-    shoot(env, 20, 10, 0.12, after=0.2)  # panes are watched from the first launch on
+    shelf = SHELF | {"breakers": ["stone"]} | pane
+    env = launcher(authored([TARGET, shelf, stone], required=[{"element": "one"}], projectiles=["heavy"] * 2))
+    shoot(env, 20, 10, 0.12, after=0.2)
+    return env
+
+
+def broken(env: Launcher) -> bool:
+    return env.plant.flight.panes[0].broken is not None
+
+
+@pytest.mark.parametrize(("breakers", "breaks"), [(["stone"], True), ([], False)])
+def test_a_stone_breaks_a_pane_that_lists_it_as_a_breaker(breakers: list[str], breaks: bool) -> None:
+    env = beside_a_shelf(breakers=breakers)
     speed(env.plant, "stone")[:] = [1.2, 0, 0, 0, 30, 0]
     wait(env, 1.0)
-    assert (env.plant.flight.panes[0].broken is not None) == broken
+    assert broken(env) == breaks
+
+
+@pytest.mark.parametrize(
+    ("yaw", "start", "velocity"),
+    [(0, (1.7, 0, 0.04), (1.2, 0, 0)), (90, (1.8, 0.1, 0.04), (0, -1.2, 0)), (0, (1.8, 0, 0.30), (0, 0, 0))],
+    ids=["its face", "the face of one that is turned", "its upper edge, from above"],
+)
+def test_a_blow_breaks_a_pane_wherever_it_strikes(yaw: float, start: Any, velocity: Any) -> None:
+    env = beside_a_shelf(yaw=yaw)
+    env.plant.data.joint("stone").qpos[:3] = start
+    speed(env.plant, "stone")[:] = [*velocity, 0, 0, 0]
+    wait(env, 0.4)
+    assert broken(env)
+
+
+def test_what_leans_on_a_pane_does_not_break_it() -> None:
+    """A push of 0.5 N for a second has 10 times the impulse of the threshold, but is no blow."""
+    env = beside_a_shelf(threshold=0.05)
+    env.plant.data.joint("stone").qpos[:3] = [1.8 - 0.002 - 0.04 - 1e-5, 0, 0.04]
+    speed(env.plant, "stone")[:] = 0.0
+    body = env.plant.model.body("stone").id
+    env.plant.data.xfrc_applied[body, 0] = 0.5
+    wait(env, 1.0)
+    assert env.plant.data.xpos[body, 0] > 1.75  # it is still there
+    assert not broken(env)
+    assert env.plant.flight.panes[0].impulse[-1] == pytest.approx(0.5 * 0.02, rel=0.01)
 
 
 @pytest.mark.parametrize(("x", "clause"), [(2.0, "L-22"), (2.9, None)])

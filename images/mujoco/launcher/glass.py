@@ -9,9 +9,11 @@ import mujoco
 import numpy as np
 
 from images.mujoco.launcher import geometry as g
-from images.mujoco.launcher.model import Compiled
+from images.mujoco.launcher.model import POINTS, Compiled
+from images.mujoco.launcher.rules import BLOW_S
 
 CONTACT_BREAK_S = 0.005  # s without force after which the impulse of a contact starts anew
+BLOW_STEPS = round(BLOW_S / g.PHYSICS_DT)
 BURST_SPEED, BURST_SPIN = 0.4, 4.0  # m/s along the blow, rad/s at most: stress that the glass lets go as it breaks
 
 
@@ -26,27 +28,32 @@ class Pane:
     dots: np.ndarray  # geom ids of the marks on the sheet
     dofs: np.ndarray
     breakers: np.ndarray  # (n,) ids of the bodies that may break it: projectiles first
-    force: np.ndarray  # view (n,): normal force of each of them on the sheet (N)
-    impulse: np.ndarray  # (n,) of the present contact (N s)
+    force: np.ndarray  # view (n, POINTS): normal forces of each of them on the sheet (N)
+    recent: np.ndarray  # (BLOW_STEPS, n) normal forces of the present contact in the last steps (N), oldest overwritten
     idle: np.ndarray  # (n,) s since its last force
     neighbours: np.ndarray  # degrees of freedom of the scene's moving bodies, shards apart
     rgba: np.ndarray
     pattern: int  # seed of cells and burst
+    row: int = 0  # of ``recent``, that the next step writes
     loaded: bool = False  # whether some impulse is not zero
     peak: float = 0.0  # largest impulse of one contact so far (N s)
     broken: float | None = None
 
+    @property
+    def impulse(self) -> np.ndarray:
+        """(n,) normal impulse of the present contact with each breaker within the last ``BLOW_STEPS`` (N s)."""
+        return np.asarray(self.recent.sum(axis=0) * g.PHYSICS_DT)
+
     def load(self) -> bool:
         """Add one physics step's force to the impulses; True when the threshold is reached."""
-        if not np.count_nonzero(self.force):
-            if self.loaded:
-                self.idle += g.PHYSICS_DT
-                self.impulse[self.idle > CONTACT_BREAK_S] = 0.0
-                self.loaded = bool(self.impulse.any())
+        if not self.loaded and not np.count_nonzero(self.force):
             return False
-        self.loaded, force = True, np.abs(self.force)
+        force = np.abs(self.force).sum(axis=1)
         self.idle = np.where(force > 0, 0.0, self.idle + g.PHYSICS_DT)
-        self.impulse += force * g.PHYSICS_DT
+        self.recent[self.row] = force
+        self.recent[:, self.idle > CONTACT_BREAK_S] = 0.0
+        self.row = (self.row + 1) % BLOW_STEPS
+        self.loaded = bool(self.recent.any())
         self.peak = max(self.peak, float(self.impulse.max()))
         return self.peak >= self.threshold
 
@@ -92,13 +99,14 @@ def panes(compiled: Compiled, data: Any) -> list[Pane]:
     breakers = {
         element.name: [*compiled.projectiles, *compiled.scene.element(element.name).breakers] for element in elements
     }
-    address = model.nsensordata - 3 * sum(len(names) for names in breakers.values())
+    width = 3 * POINTS
+    address = model.nsensordata - width * sum(len(names) for names in breakers.values())
     neighbours = [_dofs(model, body) for built in compiled.built.values() for body in built.bodies]
     out = []
     for element in elements:
         count = len(breakers[element.name])
-        force = data.sensordata[address : address + 3 * count].reshape(count, 3)[:, 0]
-        address += 3 * count
+        force = data.sensordata[address : address + width * count].reshape(count, POINTS, 3)[:, :, 0]
+        address += width * count
         sheet = model.geom(element.name).id
         first = np.array([model.jnt_dofadr[model.joint(name).id] for name in element.shards])
         out.append(
@@ -111,7 +119,7 @@ def panes(compiled: Compiled, data: Any) -> list[Pane]:
                 (first[:, None] + np.arange(6)).ravel(),
                 np.array([model.body(name).id for name in breakers[element.name]]),
                 force,
-                np.zeros(count),
+                np.zeros((BLOW_STEPS, count)),
                 np.zeros(count),
                 np.concatenate(neighbours),
                 model.mat_rgba[model.geom_matid[sheet]].copy(),

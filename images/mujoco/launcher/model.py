@@ -27,6 +27,8 @@ CONTACTS = 2 * (len(BODIES) + len(FINGERS)) + 1
 """Contact force sensors: each part of the left arm, of the right arm, then arm against arm; 3 values each."""
 ARM_SENSORS = 3 * CONTACTS + 2
 """Those, then the depth of the deepest contact of each arm (m, negative)."""
+POINTS = 8
+"""Contact points between a pane and each of its breakers; 3 values each, the normal force first."""
 OVERLAP = 0.0005  # m: elements of a scene may not start deeper in one another than this
 
 EASY_REST = 10.0  # times MuJoCo's own limit: 0.01 m/s, and 0.01 m/s divided by the body's size for its turning
@@ -100,7 +102,7 @@ def _projectiles(scene: Scene, realized: Realized) -> str:
 
 def sensors(scene: Scene, built: dict[str, Built]) -> str:
     """Contact sensors, computed by the engine at every physics step. Layout: ARM_SENSORS, then for each pane the
-    projectiles and its breakers."""
+    projectiles and its breakers, POINTS for each of them."""
     out = []
     for arm in g.ARMS:
         for body in BODIES + FINGERS:
@@ -111,7 +113,8 @@ def sensors(scene: Scene, built: dict[str, Built]) -> str:
     for element in built.values():
         if element.shards:
             for name in (*projectile_names(scene), *scene.element(element.name).breakers):
-                out.append(f'<contact geom1="{name}" geom2="{element.name}" data="force" reduce="netforce" num="1"/>')
+                pair = f'geom1="{name}" geom2="{element.name}"'
+                out.append(f'<contact {pair} data="force" reduce="maxforce" num="{POINTS}"/>')
     return "".join(out)
 
 

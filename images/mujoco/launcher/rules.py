@@ -16,6 +16,7 @@ from images.mujoco.launcher.scene import WORKSPACE, Scene
 from images.mujoco.referee import SPEED_MARGIN
 
 SETTLED_S = 0.1  # s: the wheels must have been at rest this long when the brake is set
+BLOW_S = 0.02  # s: what leans on a pane presses for longer, and does not break it
 PROJECTILE_LIFE_S = 6.0  # s: a projectile is taken away this long after its launch at the latest
 
 
@@ -73,7 +74,7 @@ def _goal(scene: Scene) -> list[Clause]:
     if panes:
         text = (
             "A pane fractures when the normal impulse of one contact with one projectile, or with one of the bodies "
-            "that are listed as its breakers, reaches its threshold."
+            f"that are listed as its breakers, within {BLOW_S} s reaches its threshold."
         )
         out.append(Clause("L-08", text, [[pane.name, pane.threshold] for pane in panes], "pane, N s", None, None))
     if scene.task.protected:
