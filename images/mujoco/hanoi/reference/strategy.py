@@ -14,7 +14,7 @@ Array = np.ndarray
 ABOVE = 0.012  # m between the bottom of a carried ring and what it passes
 LOW = 0.002  # m above its middle at which a handle is grasped
 SET_DOWN = 0.0012  # m above its seat at which a ring is let go
-CENTRED = 0.0006  # m
+CENTRED, SHARE = 0.0006, 0.4  # m, and of a narrow hole's clearance: how far from the axis a ring may hang to go down
 SEEK = (0.0, 0.0), (0.001, 0.0), (-0.001, 0.0), (0.0, 0.001), (0.0, -0.001)
 """Where a ring that sticks is tried next, relative to the peg (m)."""
 PACE = 0.28  # m/s: mean speed of a long way through the air
@@ -103,7 +103,7 @@ class Mover:
         for _ in range(3):
             yield SENSE
             off = self.table.pegs[peg] + offset - self.table.centre(ring)[:2]
-            if float(np.hypot(*off)) < CENTRED:
+            if float(np.hypot(*off)) < min(CENTRED, SHARE * self.table.clearances[ring]):
                 break
             yield from self._shift(np.append(off, 0.0), 0.25)
             yield from self.tool.hold(0.1)

@@ -23,6 +23,7 @@ class Table:
         self._crew = crew
         self.count = int(p["rings"])
         self.radii, self.height = np.array(p["radii"]), float(p["ring_height"])
+        self.clearances = np.array(p["clearances"])
         self.reach, self.yaws = float(p["handle_reach"]), np.radians(p["handle_yaws"])
         self.supports = np.array([peg["support"] for peg in p["board_pegs"]])
         self.tips = self.supports + np.array([peg["length"] for peg in p["board_pegs"]])
