@@ -12,7 +12,8 @@ Colour = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Background:
-    """Sky from top to bottom, two floor colours, sun colour and direction, ambient light."""
+    """Sky from top to bottom, two floor colours, sun colour and direction, ambient light. The sun shines along x or y:
+    where its light falls askew to both, the engine draws specks of shadow on the open floor."""
 
     sky: tuple[str, str]
     floor: tuple[str, str]
@@ -23,16 +24,16 @@ class Background:
 
 BACKGROUNDS = {
     "courtyard": Background(
-        (".55 .7 .9", ".86 .9 .93"), (".62 .58 .52", ".56 .52 .46"), ".75 .72 .66", ".35 .4 -1", ".34 .34 .36"
+        (".55 .7 .9", ".86 .9 .93"), (".62 .58 .52", ".56 .52 .46"), ".75 .72 .66", "0 .5 -1", ".34 .34 .36"
     ),
     "meadow": Background(
-        (".36 .6 .88", ".8 .9 .95"), (".38 .54 .28", ".34 .49 .25"), ".78 .76 .68", ".5 -.3 -1", ".32 .35 .34"
+        (".36 .6 .88", ".8 .9 .95"), (".38 .54 .28", ".34 .49 .25"), ".78 .76 .68", ".5 0 -1", ".32 .35 .34"
     ),
     "dusk": Background(
-        (".16 .17 .34", ".86 .52 .36"), (".4 .36 .38", ".35 .31 .34"), ".72 .54 .4", ".3 .75 -.8", ".3 .28 .36"
+        (".16 .17 .34", ".86 .52 .36"), (".4 .36 .38", ".35 .31 .34"), ".72 .54 .4", "0 .75 -.8", ".3 .28 .36"
     ),
     "workshop": Background(
-        (".72 .73 .74", ".84 .84 .83"), (".46 .48 .5", ".42 .44 .46"), ".66 .66 .66", ".1 .2 -1", ".4 .4 .4"
+        (".72 .73 .74", ".84 .84 .83"), (".46 .48 .5", ".42 .44 .46"), ".66 .66 .66", "0 .2 -1", ".4 .4 .4"
     ),
 }
 
