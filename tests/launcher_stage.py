@@ -5,6 +5,7 @@ brake, sear, flight and every judgement are those of the environment."""
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any
 
@@ -43,9 +44,14 @@ def authored(elements: list[dict[str, Any]], **task: Any) -> dict[str, Any]:
     }
 
 
+def scene_of(source: dict[str, Any]) -> scenes.Scene:
+    """The scene in a scene file's content. Raises SceneError."""
+    return scenes.parse(json.dumps(source), "A999.json")
+
+
 def launcher(source: dict[str, Any] | str, pictures: bool = False, **condition: Any) -> Launcher:
     """An episode of a scene file's content, or of an authored case by name."""
-    scene = scenes.load(source) if isinstance(source, str) else scenes.Scene.model_validate(source)
+    scene = scenes.load(source) if isinstance(source, str) else scene_of(source)
     return Launcher(scene, CONDITION | condition, pictures)
 
 

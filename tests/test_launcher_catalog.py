@@ -13,6 +13,7 @@ from images.mujoco.launcher.reference import plan
 from images.mujoco.launcher.workshop import atlas, certify, checks, graph, measure, search
 from images.mujoco.launcher.workshop.episode import condition
 from images.mujoco.launcher.workshop.proxy import Proxy
+from tests.launcher_stage import scene_of
 
 CASES = scenes.cases()
 SCENES = {case: scenes.load(case) for case in CASES}
@@ -61,14 +62,14 @@ def test_moving_and_scaling_a_scene_keeps_its_structure_and_another_role_changes
         element["at"][0] += 0.1
         element["size"] = [0.9 * value for value in element["size"]]
     content["elements"][0]["at"][2] *= 0.9  # it stands on the plinth, which is lower now
-    moved = scenes.Scene.model_validate(content)
+    moved = scene_of(content)
     assert graph.distance(graph.structure(SCENES["A026"]), graph.structure(moved)) == 0
     task = content["task"]
     task["order"] = []
-    free = graph.structure(scenes.Scene.model_validate(content))
+    free = graph.structure(scene_of(content))
     assert graph.distance(graph.structure(SCENES["A026"]), free) == 1
     task["required"], task["protected"] = task["required"][:1], ["near_board"]
-    spared = graph.structure(scenes.Scene.model_validate(content))
+    spared = graph.structure(scene_of(content))
     assert graph.distance(graph.structure(SCENES["A026"]), spared) == 2
 
 

@@ -9,21 +9,20 @@ import mujoco
 import numpy as np
 import pytest
 
-from images.mujoco.launcher import scene as scenes
 from images.mujoco.launcher.environment import Launcher
 from images.mujoco.launcher.kinds import MATERIALS
 from images.mujoco.launcher.model import compile_scene, realize
 from images.mujoco.launcher.plant import Plant
 from images.mujoco.launcher.rules import clauses, interlocks
 from images.mujoco.launcher.workshop.proxy import Aim, Proxy
-from tests.launcher_stage import CONDITION, FAR_WALL, authored, board, launcher, shoot, wait
+from tests.launcher_stage import CONDITION, FAR_WALL, authored, board, launcher, scene_of, shoot, wait
 
 TARGET = board("one", 4.0, -1.5)
 
 
 def plant_of(*elements: dict[str, Any], **task: Any) -> Plant:
     """The physics of a scene with these elements, awake and without arms that move."""
-    scene = scenes.Scene.model_validate(authored([TARGET, *elements], required=[{"element": "one"}], **task))
+    scene = scene_of(authored([TARGET, *elements], required=[{"element": "one"}], **task))
     return Plant(compile_scene(scene, realize(CONDITION), "courtyard"), interlocks(clauses(scene)))
 
 
@@ -181,7 +180,7 @@ def test_an_arch_without_a_crown_stone_or_too_thin_is_refused() -> None:
     for change, text in (({"stones": 8}, "8 is even"), ({"thickness": 0.02}, "would not stand")):
         source = authored([TARGET, arch("whole", "a") | change], required=[{"element": "one"}])
         with pytest.raises(ValueError, match=text):
-            scenes.Scene.model_validate(source)
+            scene_of(source)
 
 
 # ---- glass ---------------------------------------------------------------------------------------------------------
@@ -288,7 +287,7 @@ def test_the_proxy_without_arms_flies_as_the_environment_does() -> None:
     source = authored([board("one", 2.2, 0.1), FAR_WALL], required=[{"element": "one"}], projectiles=["standard"] * 2)
     env = launcher(source)
     shoot(env, 3.0, 14.0, 0.2)
-    outcome = Proxy(scenes.Scene.model_validate(source), CONDITION).fire(Aim(math.radians(3), math.radians(14), 0.2))
+    outcome = Proxy(scene_of(source), CONDITION).fire(Aim(math.radians(3), math.radians(14), 0.2))
     shot = env.plant.shots[0]
     assert outcome.muzzle_speed == pytest.approx(shot.muzzle_speed, rel=0.01)
     assert outcome.struck[0] == shot.struck[0]

@@ -28,6 +28,7 @@ from tests.launcher_stage import (
     press,
     pull,
     put,
+    scene_of,
     shoot,
     wait,
 )
@@ -42,7 +43,7 @@ PANE: dict[str, Any] = {
 
 def with_everything() -> scenes.Scene:
     """A scene to which every clause applies."""
-    return scenes.Scene.model_validate(
+    return scene_of(
         authored(
             EVERY_KIND,
             required=[
@@ -494,3 +495,17 @@ def test_the_last_shot_may_still_succeed() -> None:
     shoot(env, 12, 15, 0.15, after=3.0)
     shoot(env, 0, 15, draw_for(env, 2.0, 0.2, 15, 1), after=3.0)
     assert judged(env) == ("goal_met", None, None)
+
+
+def test_a_projectile_that_stayed_in_the_barrel_does_not_add_a_shot() -> None:
+    env = launcher(ONE)
+    shoot(env, 12, 45, 0.05, after=1.2)  # too weak to leave the barrel
+    shoot(env, 12, 15, 0.15, after=0.0)
+    assert [shot.projectile for shot in env.plant.shots] == [0, 0]
+    aim(env, 12, 15)
+    pull(env, 0.15)
+    load(env, 1)
+    press(env)
+    assert len(env.plant.shots) == 2
+    assert judged(env) == ("ammunition", "AMMO", "L-70")
+    assert "the trigger was pulled with no shot left" in env.judge().text

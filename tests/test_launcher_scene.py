@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import math
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,7 +18,7 @@ from images.mujoco.launcher import scene as scenes
 from images.mujoco.launcher.environment import Launcher
 from images.mujoco.launcher.model import compile_scene, realize
 from images.mujoco.launcher.scene import SceneError
-from tests.launcher_stage import CONDITION, FAR_WALL, authored, board, launcher, wait
+from tests.launcher_stage import CONDITION, FAR_WALL, authored, board, launcher, scene_of, wait
 
 GOOD = authored([board("one", 2.0), FAR_WALL], required=[{"element": "one"}])
 
@@ -181,6 +182,7 @@ def after(name: str, event: str = "cleared") -> dict[str, Any]:
             {"required": [TWO | {"goal": "fractured"}]},
             "threshold: 1000.0 N s is more than",
         ),
+        (WINDOW | {"threshold": 1000}, {"required": [ONE | after("two", "fractured")]}, "threshold: 1000.0 N s is"),
         (BALL, {"required": [ONE | after("two"), TWO | after("one")]}, "go in a circle: "),
         (BALL, {"required": [ONE | after("two"), TWO], "order": ["one", "two"]}, "go in a circle: "),
         (BALL, {"required": [ONE | after("one")]}, "after.0.element: 'one' cannot come after itself"),
@@ -212,11 +214,60 @@ def test_a_scene_has_the_name_of_its_file(tmp_path, monkeypatch) -> None:
 
 
 def test_elements_that_overlap_at_the_start_are_refused() -> None:
-    scene = scenes.Scene.model_validate(
-        authored([board("one", 2.0), board("two", 2.02)], required=[{"element": "one"}])
-    )
+    scene = scene_of(authored([board("one", 2.0), board("two", 2.02)], required=[{"element": "one"}]))
     with pytest.raises(SceneError, match=r"^A999.json: elements: (one and two|two and one) overlap by 10\.0 mm"):
         Launcher(scene, CONDITION, pictures=False)
+
+
+FRAMED = WINDOW | {"threshold": 0.03}
+
+
+@pytest.mark.parametrize(
+    ("extra", "text"),
+    [
+        (
+            [{"kind": "fixed", "name": "shelf", "size": [1.5, 0.1, 0.1], "at": [1.2, 0.8, 0]}],
+            "elements: shelf begins at x 0.450 m; the arms reach to 1.15 m",
+        ),
+        (
+            [FRAMED, {"kind": "fixed", "name": "thick", "size": [0.1, 0.5, 0.5], "at": [2, 0.8, 0]}],
+            "elements: two and thick overlap by ",
+        ),
+        ([FRAMED, FRAMED | {"name": "three", "at": [2.001, 0.8, 0]}], "elements: two and three overlap by "),
+        (
+            [{"kind": "fixed", "name": "barrel", "size": [0.1, 0.1, 0.1], "at": [2, 0.8, 0]}],
+            "elements: a part of barrel would be named 'barrel', as another part is; give barrel another name",
+        ),
+        (
+            [
+                {"kind": "dominoes", "name": "row", "size": [0.02, 0.08, 0.16], "count": 4, "spacing": 0.08,
+                 "at": [3.0, -0.5, 0]},
+                board("row_2", 2.0, 0.8),
+            ],
+            "elements: a part of row_2 would be named 'row_2', as another part is; give row_2 another name",
+        ),
+    ],
+    ids=["reach", "pane in a wall", "pane in a pane", "a name of the machine", "a name of a piece"],
+)  # fmt: skip
+def test_what_only_the_built_scene_shows_is_refused_too(extra: list[dict[str, Any]], text: str) -> None:
+    scene = scene_of(authored([board("one", 2.0), *extra], required=[{"element": "one"}]))
+    with pytest.raises(SceneError, match=rf"^A999.json: {re.escape(text)}"):
+        Launcher(scene, CONDITION, pictures=False)
+
+
+def test_fixed_elements_may_be_joined() -> None:
+    parts = [
+        {"kind": "fixed", "name": f"part_{i}", "size": [0.3, 0.1, 0.1], "at": [2 + i / 10, 0.8, 0]} for i in range(2)
+    ]
+    Launcher(scene_of(authored([board("one", 2.0), *parts], required=[{"element": "one"}])), CONDITION, pictures=False)
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [({"version": True}, "version: "), ({"tier": "3"}, "tier: "), ({"projectiles": "light"}, "projectiles: ")],
+)
+def test_a_value_has_exactly_its_type(change: dict[str, Any], text: str) -> None:
+    assert refused(lambda d: d.update(change)).startswith(f"A999.json: {text}")
 
 
 @pytest.mark.parametrize(

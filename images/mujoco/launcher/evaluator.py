@@ -105,7 +105,8 @@ class Evaluator(Referee):
 
     def _check_interlocks(self) -> None:
         for time, lacking in self._plant.misfires[self._misfires :]:
-            self.violate(lacking[0], "the trigger was pulled before the aiming cycle was complete", None, time=time)
+            why = "with no shot left" if lacking[0] == "L-70" else "before the aiming cycle was complete"
+            self.violate(lacking[0], f"the trigger was pulled {why}", None, time=time)
         self._misfires = len(self._plant.misfires)
 
     def _check_projectiles(self) -> None:

@@ -18,7 +18,7 @@ Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,30}$")]
 
 
 class Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class Material(Strict):

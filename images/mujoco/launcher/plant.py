@@ -189,7 +189,7 @@ class Plant:
         self.note("brake set", azimuth=aim[0], elevation=aim[1], settled=self.settled)
 
     def _pull_trigger(self) -> None:
-        lacking, index = self.missing(), self.seated()
+        lacking, index = self.missing() if self.shots_left else ["L-70"], self.seated()
         if lacking or index is None:
             self.misfires.append((self.time, lacking))
             self.note("trigger held by the sear", clauses=lacking)

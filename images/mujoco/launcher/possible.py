@@ -27,6 +27,8 @@ def check_task(scene: Scene) -> None:
         _check_reach(f"{where}.element", known[item.element])
         for number, step in enumerate(item.after):
             _check_step(f"{where}.after.{number}", step, known[step.element], item, scene)
+            if step.event == "fractured":
+                _check_threshold(scene, known[step.element])
         _check_threshold(scene, known[item.element])
     _check_lists(scene)
     _check_sequence(scene)

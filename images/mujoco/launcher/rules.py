@@ -78,7 +78,10 @@ def _goal(scene: Scene) -> list[Clause]:
         )
         out.append(Clause("L-08", text, [[pane.name, pane.threshold] for pane in panes], "pane, N s", None, None))
     if scene.task.protected:
-        text = "Success is declared when all required goals have held for this long; protection is watched meanwhile."
+        text = (
+            "Success is declared when the last required goal to count (L-06) began to hold this long ago; protection "
+            "is watched meanwhile."
+        )
         out.append(Clause("L-07", text, 3.0, "s", None, None))
     return out
 
@@ -215,9 +218,9 @@ def _loss(scene: Scene) -> list[Clause]:
         ),
         Clause(
             "L-70",
-            f"Shots: there are {shots}. The episode fails this long after the last one is over while a required "
-            "target is left. A projectile is taken away when it rests, leaves the area, or "
-            f"{PROJECTILE_LIFE_S:.0f} s after its launch.",
+            f"Shots: there are {shots}, and the trigger may not be pulled for another. The episode fails this long "
+            "after the last one is over while a required target is left. A projectile is taken away when it rests, "
+            f"leaves the area, or {PROJECTILE_LIFE_S:.0f} s after its launch.",
             2.0,
             "s",
             None,

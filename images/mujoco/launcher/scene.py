@@ -67,7 +67,7 @@ class Scene(Strict):
     """One authored case. ``projectiles`` lists the ammunition in loading order; the first one is preloaded, and their
     number is the shot budget. ``d_level`` 1 to 5 says how small the share of aims is that clears the first target."""
 
-    version: Literal[1]
+    version: Annotated[int, Field(ge=1, le=1)]
     case: Annotated[str, Field(pattern=r"^A\d{3}$")]
     title: Annotated[str, Field(min_length=3, max_length=80)]
     brief: Annotated[str, Field(min_length=10)]

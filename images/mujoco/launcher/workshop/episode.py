@@ -9,9 +9,24 @@ from images.mujoco.workshop import episode as shared
 BUDGET = {"actions": 7500, "simulated_s": 150.0}
 
 
+STIFFNESS, SKIES = (22.0, 24.0, 26.0, 28.0), ("courtyard", "meadow", "dusk", "workshop")
+
+
 def condition(case: str, index: int) -> dict[str, Any]:
-    """One of the four prescribed initial conditions of a case."""
-    return shared.condition("launcher_conditions.json", f"marble/dual-panda/{case}", index)
+    """One of the four prescribed initial conditions of a case; a case that has none yet gets the four springs without
+    offsets."""
+    try:
+        return shared.condition("launcher_conditions.json", f"marble/dual-panda/{case}", index)
+    except KeyError:
+        return {
+            "stiffness": STIFFNESS[index],
+            "azimuth_offset": 0.0,
+            "elevation_offset": 0.0,
+            "pivot_offset": [0.0, 0.0, 0.0],
+            "tray_offset": [0.0, 0.0],
+            "mass_factor": 1.0,
+            "background": SKIES[index],
+        }
 
 
 def start(
