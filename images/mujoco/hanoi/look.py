@@ -17,6 +17,7 @@ BACKGROUND = replace(surroundings.BACKGROUNDS["workshop"], direction="0 0 -1")
 _MATERIALS = {
     "support": (".55 .43 .31 1", 0.1, 0.1),
     "peg": (".86 .86 .82 1", 0.6, 0.6),
+    "letter": (".97 .97 .94 1", 0.0, 0.0),
     "barrier": (".62 .16 .14 1", 0.2, 0.3),
     "ring_1": (".16 .33 .72 1", 0.3, 0.4),
     "ring_2": (".12 .58 .3 1", 0.3, 0.4),
@@ -25,10 +26,10 @@ _MATERIALS = {
     "ring_5": (".55 .2 .55 1", 0.3, 0.4),
 }
 VIEWS = {
-    "front": View((1.5, 0.0, 0.66), (0.42, 0.0, 0.2), 36.0, "board and hand from ahead, pegs side by side"),
+    "front": View((1.5, 0.0, 0.66), (0.42, 0.0, 0.165), 36.0, "board and hand from ahead, pegs side by side"),
     "top": View((0.80, 0.0, 1.0), (0.5, 0.0, 0.03), 34.0, "the board from above"),
     "side": View((0.62, -1.15, 0.72), (0.40, 0.0, 0.2), 36.0, "board and hand from the robot's right"),
-    "wide": View((1.4, 0.8, 0.85), (0.28, 0.0, 0.27), 43.0, "robot and board from ahead on the left"),
+    "wide": View((1.4, 0.7, 0.85), (0.28, 0.0, 0.27), 43.0, "robot and board from ahead on the left"),
 }
 WRIST = "wrist"
 STEP = 2e-5

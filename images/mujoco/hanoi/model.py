@@ -14,7 +14,7 @@ import mujoco
 from images.mujoco import cameras, conditions, render, surroundings
 from images.mujoco.embodiment import Embodiment
 from images.mujoco.hanoi import geometry as g
-from images.mujoco.hanoi import look
+from images.mujoco.hanoi import letters, look
 from images.mujoco.hanoi.board import Board, BoardError
 
 SPAWN_GAP = 0.0002  # m: rings start this far above what they will lie on
@@ -152,7 +152,7 @@ def _furniture(board: Board, realized: Realized) -> str:
         out.append(
             f'<body name="support_{letter}" pos="{x:.9g} {y:.9g} 0" {turn}><geom type="box" material="support" '
             f'size="{g.SUPPORT_HALF} {g.SUPPORT_HALF} {peg.support / 2:.9g}" pos="0 0 {peg.support / 2:.9g}" {BITS}/>'
-            f"</body>"
+            f"{letters.sites(letter)}</body>"
             f'<body name="peg_{letter}" pos="{x:.9g} {y:.9g} {peg.support:.9g}"><geom type="capsule" material="peg" '
             f'size="{g.PEG_RADIUS}" fromto="0 0 0 0 0 {top:.9g}" friction="{g.PEG_FRICTION} .005 .0001" priority="2" '
             f'condim="3" {BITS}/></body>'

@@ -25,7 +25,7 @@ from images.mujoco.workshop.certify import CONDITIONS
 
 ROOT = Path(__file__).parents[4]
 ROBOTS = tuple(PREFIXES.values())
-BAND = slice(222, 476)  # rows of a picture from the front that show the board
+BAND = slice(222, 494)  # rows of a picture from the front that show the board and its letters
 BASELINES = ("straight", "random", "noop")
 EXTRA = {"panda": 0, "fr3-sharpa": 2, "floating-sharpa": 3}
 HEAD = """# Atlas of the Hanoi boards
