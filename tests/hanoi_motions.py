@@ -178,7 +178,7 @@ def press(goal: np.ndarray, depth: float, player: Player, rotation: np.ndarray |
 
 
 def press_the_peg(depth: float) -> Motion:
-    """The closed fingers stop above the tip of the empty peg, or ``depth`` below it."""
+    """The closed fingers go down to the tip of the empty peg, or ``depth`` below it."""
 
     def program(player: Player) -> Program:
         yield from player.tool.close()
@@ -188,7 +188,7 @@ def press_the_peg(depth: float) -> Motion:
 
 
 def press_the_palm(depth: float) -> Motion:
-    """The open hand goes down over the empty peg until the palm is above its tip, or ``depth`` below."""
+    """The open hand goes down over the empty peg until the palm is at its tip, or ``depth`` below."""
 
     def program(player: Player) -> Program:
         yield from press(np.array([*player.table.pegs[1], player.table.tips[1] - 0.037]), depth, player)
@@ -197,7 +197,7 @@ def press_the_palm(depth: float) -> Motion:
 
 
 def press_the_handle(depth: float) -> Motion:
-    """The closed fingers stop above the handle of the smallest ring, or ``depth`` below its top."""
+    """The closed fingers go down to the handle of the smallest ring, or ``depth`` below its top."""
 
     def program(player: Player) -> Program:
         yield SENSE

@@ -8,9 +8,11 @@ import pytest
 from images.client.results import Terminal
 from images.mujoco.embodiments import embodiment
 from images.mujoco.hanoi import board as boards
+from images.mujoco.hanoi.evaluator import Evaluator
 from images.mujoco.hanoi.reference.agent import Player
 from images.mujoco.hanoi.reference.strategy import Lost
 from images.mujoco.hanoi.rules import clauses
+from images.mujoco.hanoi.state import Contacts
 from images.mujoco.hanoi.workshop.episode import Episode
 from images.mujoco.workshop.baselines import noop
 from images.reference.motion import Terminated
@@ -18,16 +20,16 @@ from tests import hanoi_motions as go
 from tests.hanoi_motions import Motion
 
 TRAJECTORIES: dict[str, tuple[str, Motion, str, Motion]] = {
-    "H-10": ("panda/H01", go.moves((4, "B")), "panda/H04", go.moves((5, "C"))),
+    "H-10": ("panda/H01", go.moves((4, "B")), "panda/H01", go.moves((5, "B"))),
     "H-11": ("panda/H04", go.moves((5, "C"), (4, "C")), "panda/H04", go.moves((5, "C"), (4, "B"))),
     "H-12": ("panda/H38", go.hook(0.06), "panda/H38", go.hook(0.012)),
-    "H-30": ("panda/H01", go.swing(0.0), "panda/H01", go.swing(1.0)),
+    "H-30": ("panda/H01", go.swing(0.0), "panda/H01", go.swing(0.5)),
     "H-31": ("floating-sharpa/H01", go.bend_the_thumb(0.0), "floating-sharpa/H01", go.bend_the_thumb(0.5)),
-    "H-40": ("panda/H01", go.press_the_palm(0.005), "panda/H01", go.press_the_palm(-0.003)),
-    "H-41": ("panda/H01", go.press_the_peg(0.02), "panda/H01", go.press_the_peg(-0.003)),
-    "H-42": ("panda/H01", go.press_a_corner(0.02), "panda/H01", go.press_a_corner(0.002)),
-    "H-43": ("panda/H01", go.press_the_handle(0.008), "panda/H01", go.press_the_handle(-0.003)),
-    "H-50": ("floating-sharpa/H17", go.squeeze(0.4, 0.0), "floating-sharpa/H17", go.squeeze(0.4, 0.3)),
+    "H-40": ("panda/H01", go.press_the_palm(0.0005), "panda/H01", go.press_the_palm(0.0002)),
+    "H-41": ("panda/H01", go.press_the_peg(0.004), "panda/H01", go.press_the_peg(0.0025)),
+    "H-42": ("panda/H01", go.press_a_corner(0.01), "panda/H01", go.press_a_corner(0.005)),
+    "H-43": ("panda/H01", go.press_the_handle(0.006), "panda/H01", go.press_the_handle(0.004)),
+    "H-50": ("floating-sharpa/H17", go.squeeze(0.4, 0.0), "floating-sharpa/H17", go.squeeze(0.4, 0.1)),
     "H-60": ("panda/H01", go.drop(0.012), "panda/H01", go.drop(0.005)),
     "H-61": ("panda/H01", go.carry_away(0.53), "panda/H01", go.carry_away(0.47)),
     "H-62": ("panda/H01", go.thrust(0.4, 0.02), "panda/H01", go.thrust(0.4, 0.015)),
@@ -74,6 +76,22 @@ def test_a_motion_breaks_its_clause_and_the_nearest_legal_one_passes(clause: str
     assert ends(legal, passing) is None
 
 
+@pytest.mark.parametrize("clause", ["H-40", "H-41", "H-42", "H-43"])
+def test_the_nearest_legal_motion_presses_too_but_not_too_hard(clause: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, _, task, legal = TRAJECTORIES[clause]
+    forces, check = [0.0], Evaluator._check_contacts
+
+    def heard(judge: Evaluator, contacts: Contacts) -> int:
+        judged = [judge._clauses[a, b] == clause for a, b in contacts.bodies.tolist()]
+        forces.extend(contacts.forces[judged].tolist())
+        return check(judge, contacts)
+
+    monkeypatch.setattr(Evaluator, "_check_contacts", heard)
+    _, player = play(legal, task)
+    (limit,) = [found.value for found in player.crew.session.describe().clauses if found.id == clause]
+    assert 0.4 * limit < max(forces) <= limit
+
+
 @pytest.mark.parametrize(
     ("task", "motion"),
     [
@@ -102,7 +120,7 @@ def test_a_ring_that_is_thrown_onto_a_peg_does_not_win() -> None:
         ("fr3-sharpa/H01", go.bend_the_thumb(0.5), None),
         ("floating-sharpa/H01", go.slide(0.0), None),  # its drives cannot get faster than they are rated
         ("fr3-sharpa/H17", go.squeeze(1.0, 0.0), "H-42"),
-        ("fr3-sharpa/H17", go.squeeze(1.0, 0.3), None),
+        ("fr3-sharpa/H17", go.squeeze(1.0, 0.1), None),
     ],
 )
 def test_limits_of_speed_joints_and_contact_hold_for_the_hands_too(
