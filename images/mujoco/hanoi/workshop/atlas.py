@@ -25,7 +25,7 @@ from images.mujoco.workshop.certify import CONDITIONS
 
 ROOT = Path(__file__).parents[4]
 ROBOTS = tuple(PREFIXES.values())
-BAND = slice(222, 494)  # rows of a picture from the front that show the board and its letters
+BAND = slice(222, 508)  # rows of a picture from the front that show the board and its letters
 BASELINES = ("straight", "random", "noop")
 EXTRA = {"panda": 0, "fr3-sharpa": 2, "floating-sharpa": 3}
 HEAD = """# Atlas of the Hanoi boards
@@ -160,7 +160,7 @@ def _row(task: str, episodes: list[dict[str, Any]]) -> str:
 
 
 def tile(case: str) -> tuple[str, Any]:
-    """Caption and picture (512, 512, 3) of a board in its first condition: its start above, its goal below."""
+    """Caption and picture (n, 512, 3) of a board in its first condition: its start above, its goal below."""
     environment: Any = mujoco.create(start(f"floating-sharpa/{case}", 0, pictures=True))
     found, compiled = board.load(case), environment.plant.compiled
     begins = environment.state()
