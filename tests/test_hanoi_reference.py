@@ -75,15 +75,15 @@ class Slipping(Episode):
 
     def __init__(self, task: str) -> None:
         super().__init__(task, 0)
-        self.squeezed = self.failed = 0
+        self.failing = self.recovered = False
 
     def step(self, actions, fields=()):
         actions = np.array(actions, ndmin=2)
         for action in actions:
             grasping = action[7] < 0.03
-            self.squeezed += grasping
-            if grasping and self.failed < 20:
-                self.failed += 1
+            self.recovered |= self.failing and not grasping
+            self.failing |= grasping
+            if grasping and not self.recovered:
                 action[7] = 0.038
         return super().step(actions, fields)
 
