@@ -39,7 +39,6 @@ The reference agent looks at every ring's pose: it recentres a ring on its peg b
 hangs before it lowers it, and tries again beside where it sticks. The straight planner plans as well and moves the hand
 by the same paths, but does none of that: what it cannot see after the grasp it does not correct. Random goes slowly
 from one random pose to the next; noop keeps the robot where it stands for 20 s and leaves.
-Shares of baselines are of what is measured.
 
 | level | moves | reference | straight planner | random | noop |
 | --- | --- | --- | --- | --- | --- |
@@ -51,7 +50,7 @@ Shares of baselines are of what is measured.
 
 EP: type and split in EP-100 (E Easy, H Hard). Load: workload score. s: simulated seconds of the reference agent in
 condition 0 to 3; `-` where it has no certificate. Straight, random, noop: conditions that they win, of 0 and 1; the
-clauses are those that ended the straight planner. `?` is not measured; the boards of EP-100 are, with every robot.
+clauses are those that ended the straight planner. `?` is not measured.
 
 | task | title | EP | level | load | s | pace | reference | straight | random | noop |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"""
