@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -63,7 +64,18 @@ def test_a_certificate_that_is_not_there_is_named_and_fails(tmp_path: Path, monk
     ]
 
 
-@pytest.mark.parametrize("damage", ["half", '{"episodes": [7]}', '{"episodes": [{"condition": 2}]}', "[]"])
+DAMAGED = [
+    "half",
+    "[]",
+    '{"case": "H01", "episodes": [7]}',
+    '{"case": "H01", "episodes": [{"condition": 2}]}',
+    '{"case": "H01", "episodes": [{"condition": 2, "success": 1}]}',
+    '{"case": "H02", "episodes": []}',
+    '{"case": "H01", "episodes": [{"condition": 2, "success": true}, {"condition": 2, "success": true}]}',
+]
+
+
+@pytest.mark.parametrize("damage", DAMAGED)
 def test_a_damaged_file_of_certificates_is_one_line_that_names_it(
     damage: str, tmp_path: Path, monkeypatch, capsys
 ) -> None:
@@ -75,3 +87,13 @@ def test_a_damaged_file_of_certificates_is_one_line_that_names_it(
     said = capsys.readouterr().err
     assert said.startswith(f"error: {path} is damaged (")
     assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(("field", "value"), [("moves", "5A"), ("simulated_s", 1.0), ("final_digest", "0" * 64)])
+def test_a_certificate_that_says_something_else_differs(
+    field: str, value: Any, tmp_path: Path, monkeypatch, capsys
+) -> None:
+    stored = FAMILY.stored("panda/H01")
+    dataclasses.replace(FAMILY, folder=tmp_path).record("panda/H01", [stored[2] | {field: value}])
+    assert certify_h01(tmp_path, monkeypatch) == 1
+    assert f"panda/H01 condition 2: differs in {field}: goal_met" in capsys.readouterr().out

@@ -169,7 +169,8 @@ class Evaluator(Referee):
     def _check_order(self, name: str, time: float, text: str) -> None:
         order = self._scene.task.order
         for earlier in order[: order.index(name)]:
-            reached = self.watched[earlier].reached
+            pane = self._pane(earlier)  # the instant of a fracture is known; other goals take longer than a step
+            reached = self.watched[earlier].reached if pane is None else pane.broken
             if reached is None or reached > time:
                 self.violate("L-10", f"{text} before {earlier} reached its goal", None, time=time)
 
@@ -198,7 +199,7 @@ class Evaluator(Referee):
         return element in struck and (target not in struck or struck.index(element) < struck.index(target))
 
     def _check_goals(self) -> None:
-        now = self._plant.time
+        now, new = self._plant.time, []
         for required in self._scene.task.required:
             item = self.watched[required.element]
             if item.counted is not None:
@@ -211,11 +212,14 @@ class Evaluator(Referee):
                 continue
             if item.reached is None:
                 self._reach(required, item, now)
+                new.append(required)
             if item.since is None:
                 item.since = now
             if now - item.since >= self.value["L-06"] - 1e-9:
                 item.counted = now
                 self.note("counted", element=required.element)
+        for required in new:  # when all that is reached by now is known: what happens at once is in order
+            self._check_path(required, now)
         self._check_success(now)
 
     def _reach(self, required: Any, item: Watched, now: float) -> None:
@@ -223,6 +227,9 @@ class Evaluator(Referee):
             raise PhysicsSanityError(f"{required.element} was {required.goal} at {now:.3f} s, before the first launch")
         item.reached = now
         self.note("goal reached", element=required.element, goal=required.goal)
+
+    def _check_path(self, required: Any, now: float) -> None:
+        """The damage path and the order of a target that has just reached its goal."""
         for step in required.after:
             if not self._happened(step.element, step.event, required.element):
                 self.violate("L-11", f"{required.element} {required.goal} before {step.element} was {step.event}", None)

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
+Angle = Annotated[float, Field(ge=-360, le=360, allow_inf_nan=False)]
 Size = tuple[Positive, Positive, Positive]
 Point = tuple[Finite, Finite, Finite]
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,30}$")]
@@ -44,7 +45,7 @@ MaterialName = Literal["timber", "balsa", "stone", "rubber", "steel", "glass"]
 class Placed(Strict):
     name: Name
     at: Point
-    yaw: Finite = 0.0
+    yaw: Angle = 0.0
     material: MaterialName = "timber"
 
 
@@ -68,7 +69,7 @@ class Beam(Placed):
 
     kind: Literal["beam"]
     size: Size
-    pitch: Finite = 0.0
+    pitch: Angle = 0.0
 
 
 class Roller(Placed):
@@ -136,8 +137,8 @@ class Bank(Placed):
 
     kind: Literal["bank"]
     size: Size
-    pitch: Finite = 0.0
-    roll: Finite = 0.0
+    pitch: Angle = 0.0
+    roll: Angle = 0.0
 
 
 class Fixed(Placed):
@@ -179,7 +180,7 @@ class Flap(Placed):
     hinge: Literal["top", "bottom", "left", "middle"]
     stiffness: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
     damping: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.002
-    range: tuple[Finite, Finite]
+    range: tuple[Angle, Angle]
 
 
 class Seesaw(Placed):
@@ -188,7 +189,7 @@ class Seesaw(Placed):
     kind: Literal["seesaw"]
     size: Size
     pivot_height: Positive
-    range: tuple[Finite, Finite]
+    range: tuple[Angle, Angle]
 
 
 Element = Annotated[

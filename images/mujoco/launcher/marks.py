@@ -51,15 +51,15 @@ class Marks:
             return ""
         belt = (radius * 1.012, 0.5 * half_length) if half_length else (radius * 1.006, 0.34 * radius)
         geom = f'<geom type="cylinder" size="{vec(belt)}" material="{role}" {LOOK}/>'
-        dots = self._dots(name, np.array([belt[0], radius, 4 * belt[1] if half_length is None else 2 * belt[1]]), 0.0)
+        dots = self._dots(name, np.array([belt[0], radius, 4 * belt[1] if half_length is None else 2 * belt[1]]))
         return f"<frame {pose}>{geom}{''.join(dots)}</frame>"
 
     def pane(self, name: str, half: np.ndarray, pose: str) -> str:
         """The dots of a sheet of half sizes ``half`` (3,) placed by ``pose``: geoms ``NAME_dot_1``, since they go with
         it when it breaks."""
-        return f"<frame {pose}>{''.join(self._dots(name, half, 0.0, f'{name}_dot'))}</frame>"
+        return f"<frame {pose}>{''.join(self._dots(name, half, f'{name}_dot'))}</frame>"
 
-    def _dots(self, name: str, half: np.ndarray, share: float = 0.5, called: str = "") -> list[str]:
+    def _dots(self, name: str, half: np.ndarray, called: str = "") -> list[str]:
         """White dots on the face towards the arms: the place of a target in the required order."""
         if name not in self._place:
             return []
@@ -68,7 +68,7 @@ class Marks:
         out = []
         for i in range(count):
             named = f'name="{called}_{i + 1}" ' if called else ""
-            place = (-half[0] - 2 * THICK, (i - (count - 1) / 2) * step, half[2] * share)
+            place = (-half[0] - 2 * THICK, (i - (count - 1) / 2) * step, 0.0)
             out.append(
                 f'<geom {named}type="cylinder" size="{step * 0.4:.5f} {THICK}" pos="{vec(place)}" quat="1 0 1 0" '
                 f'{LOOK} material="white"/>'

@@ -50,7 +50,7 @@ class Required(Strict):
     element: Name
     goal: Literal["cleared", "toppled", "fractured"] = "cleared"
     after: tuple[Step, ...] = ()
-    share: Annotated[float, Field(gt=0, le=1)] = 1.0
+    share: Annotated[float, Field(ge=0.01, le=1)] = 1.0
 
 
 class Task(Strict):
@@ -132,6 +132,8 @@ def _check_element(where: str, element: Any) -> None:
         raise ValueError(f"{where}.size: a {element.shape} is round; {element.size[0]} and {element.size[1]} differ")
     if isinstance(element, Pendulum) and element.shape == "ball" and len(set(element.size)) > 1:
         raise ValueError(f"{where}.size: a ball is round; {list(element.size)} differ")
+    if isinstance(element, Flap | Seesaw) and not element.range[0] <= 0.0 <= element.range[1]:
+        raise ValueError(f"{where}.range: {list(element.range)} does not hold 0, where it starts")
     if isinstance(element, Flap | Seesaw) and not element.range[0] < element.range[1]:
         raise ValueError(f"{where}.range: {list(element.range)} is not low < high")
 

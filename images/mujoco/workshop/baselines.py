@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import numpy as np
 
 from images.client.results import Terminal
@@ -23,10 +25,12 @@ def noop(client: Client, seconds: float) -> Terminal:
     return terminal or client.finish()
 
 
-def random_play(client: Client, seed: int) -> Terminal:
-    """Slow straight ways between random poses, as ``MODEL=random`` goes them, until the episode ends."""
+def random_play(client: Client, task: str, index: int) -> Terminal:
+    """Slow straight ways between random poses, as ``MODEL=random`` goes them, until the episode ends. Every task has
+    poses of its own in each of its conditions."""
     description = client.describe()
     low, high = np.array([[control.low, control.high] for control in description.controls]).T
+    seed = int.from_bytes(hashlib.sha256(f"{task} {index}".encode()).digest()[:8], "little")
     random, steps = np.random.default_rng(seed), round(APPROACH_S * description.control_hz)
     pose, terminal = client.observe(fields=["commanded"]).fields["commanded"], None
     while terminal is None:

@@ -19,13 +19,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from images.mujoco.workshop.chosen import is_meant, jobs, patterns_of
+from images.mujoco.workshop.chosen import CONDITIONS, conditions, is_meant, jobs, patterns_of
 from images.mujoco.workshop.episode import Episode
 from images.reference import solve
 
-CONDITIONS = (0, 1, 2, 3)
-COMPARED = ("parameters", "outcome", "actions", "action_digest", "final_digest")
 UNSTORED = ("report", "cpu_s", "did")
+MACHINE = ("environment_s",)  # what differs each time
 FAMILIES = ("images.mujoco.launcher.workshop.certify", "images.mujoco.hanoi.workshop.certify")
 """Modules whose ``FAMILY`` says what there is to certify."""
 
@@ -57,8 +56,13 @@ class Family:
         if not path.is_file():
             return []
         try:
-            episodes = [dict(episode) for episode in json.loads(path.read_text(encoding="utf-8"))["episodes"]]
-            return sorted(episodes, key=lambda episode: (int(episode["condition"]), bool(episode["success"])))
+            content = json.loads(path.read_text(encoding="utf-8"))
+            episodes = {int(episode["condition"]): dict(episode) for episode in content["episodes"]}
+            if any(type(episode["success"]) is not bool for episode in episodes.values()):
+                raise ValueError("a success that is neither true nor false")
+            if content["case"] != path.stem or len(episodes) != len(content["episodes"]):
+                raise ValueError("another case, or a condition that stands twice")
+            return [episodes[index] for index in sorted(episodes)]
         except (ValueError, TypeError, KeyError) as error:
             raise CertificateError(f"{path} is damaged ({error!r}); delete it and record it again") from None
 
@@ -115,7 +119,7 @@ def main(chosen: Sequence[Family] | None = None) -> int:
     parser.add_argument("--tasks", default="*", help="comma-separated tasks or globs: A007,A02[56],panda/H*")
     parser.add_argument("--record", action="store_true", help="play and store instead of comparing")
     parser.add_argument(
-        "--conditions", type=_conditions, default=CONDITIONS, help="which conditions are played: 0,1,2,3 unless told"
+        "--conditions", type=conditions, default=CONDITIONS, help="which conditions are played: 0,1,2,3 unless told"
     )
     parser.add_argument("--jobs", type=jobs, default=1, help="episodes at a time")
     parser.add_argument("--verbose", action="store_true", help="what the reference agent reports")
@@ -139,14 +143,6 @@ def main(chosen: Sequence[Family] | None = None) -> int:
     except CertificateError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-
-
-def _conditions(text: str) -> tuple[int, ...]:
-    """Numbers of conditions in a comma-separated list."""
-    parts = [part.strip() for part in text.split(",")]
-    if not all(part in map(str, CONDITIONS) for part in parts):
-        raise argparse.ArgumentTypeError(f"{text!r}: a comma-separated list of {', '.join(map(str, CONDITIONS))}")
-    return tuple(sorted(map(int, set(parts))))
 
 
 def _certified(family: Family, task: str) -> list[int]:
@@ -190,7 +186,8 @@ def _compare(work: list[Work], played: Iterable[dict[str, Any]], lacking: list[W
     failed = differing = 0
     for (family, task, index), episode in zip(work, played, strict=True):
         certificate = next(item for item in family.stored(task) if item["condition"] == index)
-        fields = [name for name in COMPARED if certificate.get(name) != episode[name]]
+        kept = {name: value for name, value in episode.items() if name not in (*UNSTORED, *MACHINE)}
+        fields = [name for name, value in json.loads(json.dumps(kept)).items() if certificate.get(name) != value]
         failed += not episode["success"]
         differing += bool(fields)
         _tell(task, episode, f"differs in {', '.join(fields)}: {episode['outcome']}" if fields else "the same")

@@ -1,11 +1,12 @@
-"""What the commands of the workshop take: tasks by their own names, by parts of them or by full identifiers, and how
-many are played at a time."""
+"""What the commands of the workshop take: tasks by their own names, by parts of them or by full identifiers, conditions
+by their numbers, and how many are played at a time."""
 
 from __future__ import annotations
 
 import argparse
 from fnmatch import fnmatchcase
 
+CONDITIONS = (0, 1, 2, 3)
 MOST_JOBS = 64
 
 
@@ -26,3 +27,11 @@ def jobs(text: str) -> int:
     if not text.isdecimal() or not 0 < int(text) <= MOST_JOBS:
         raise argparse.ArgumentTypeError(f"{text!r}: a whole number from 1 to {MOST_JOBS}")
     return int(text)
+
+
+def conditions(text: str) -> tuple[int, ...]:
+    """Numbers of conditions in a comma-separated list. Raises ArgumentTypeError."""
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part in map(str, CONDITIONS) for part in parts):
+        raise argparse.ArgumentTypeError(f"{text!r}: a comma-separated list of {', '.join(map(str, CONDITIONS))}")
+    return tuple(sorted(map(int, set(parts))))

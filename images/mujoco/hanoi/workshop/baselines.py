@@ -59,7 +59,7 @@ def straight(client: Episode) -> Terminal:
 
 BASELINES: dict[str, Callable[[str, int], Terminal]] = {
     "noop": lambda task, index: noop(Episode(task, index, level="L0"), NOOP_S),
-    "random": lambda task, index: random_play(Episode(task, index, level="L0"), index),
+    "random": lambda task, index: random_play(Episode(task, index, level="L0"), task, index),
     "straight": lambda task, index: straight(Episode(task, index)),
 }
 

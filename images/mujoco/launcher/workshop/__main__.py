@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 import time
 from pathlib import Path
@@ -12,14 +13,16 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+from images.mujoco.launcher import geometry as g
 from images.mujoco.launcher import scene as scenes
 from images.mujoco.launcher.reference import plan as plans
 from images.mujoco.launcher.reference.aiming import NoAim
 from images.mujoco.launcher.scene import Scene, SceneError
 from images.mujoco.launcher.workshop import checks, graph, search
 from images.mujoco.launcher.workshop.episode import condition
-from images.mujoco.launcher.workshop.proxy import Outcome, Proxy
+from images.mujoco.launcher.workshop.proxy import Aim, Outcome, Proxy
 from images.mujoco.render import Painter
+from images.mujoco.workshop.chosen import CONDITIONS, conditions
 
 VIEWS = ("wide", "range", "side")
 
@@ -44,12 +47,26 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--search", action="store_true", help="search a plan (else the plan file is checked)")
     parser.add_argument("--at", metavar="NAME,NAME", help="with --search: aim at these elements only")
     parser.add_argument("--write", action="store_true", help="with --search: write the plan file")
-    parser.add_argument("--conditions", default="0,1,2,3", help="which of the four conditions to try")
+    parser.add_argument("--conditions", type=conditions, default=CONDITIONS, help="which of the four to try: 0,1,2,3")
     parser.add_argument("--level", action="store_true", help="measure the D-level (about half a minute)")
     parser.add_argument("--graph", action="store_true", help="how far its structure is from that of every other scene")
     parser.add_argument("--picture", metavar="FILE", help="draw the views wide, range and side into this PNG")
-    parser.add_argument("--fire", metavar="AZ,EL,DRAW", action="append", default=[], help="shots (degrees, mm) to try")
+    parser.add_argument(
+        "--fire", type=_aim, metavar="AZ,EL,DRAW", action="append", default=[], help="shots (degrees, mm) to try"
+    )
     return parser.parse_args()
+
+
+def _aim(text: str) -> Aim:
+    """A shot as a person writes it. Raises ArgumentTypeError."""
+    try:
+        az, el, draw = (float(part) for part in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r}: azimuth, elevation (degrees), draw (mm), as 2,15,180") from None
+    if not (abs(az) <= 25 and 5 <= el <= 45 and 50 <= draw <= 1000 * g.MAX_DRAW):
+        most = round(1000 * g.MAX_DRAW)
+        raise argparse.ArgumentTypeError(f"{text!r}: azimuth -25..25, elevation 5..45, draw 50..{most}")
+    return Aim(math.radians(az), math.radians(el), draw / 1000)
 
 
 class Report:
@@ -57,7 +74,7 @@ class Report:
 
     def __init__(self, scene: Scene, options: argparse.Namespace) -> None:
         self.scene, self.options = scene, options
-        self.conditions = [int(part) for part in options.conditions.split(",")]
+        self.conditions: tuple[int, ...] = options.conditions
         self.failed = 0
 
     def run(self) -> int:
@@ -102,9 +119,8 @@ class Report:
     def _fire(self) -> int:
         """The given shots at the first chosen condition."""
         proxy = Proxy(self.scene, self._parameters(self.conditions[0]))
-        for text in self.options.fire:
-            az, el, draw = (float(v) for v in text.split(","))
-            _tell(proxy.fire(search.Aim(float(np.radians(az)), float(np.radians(el)), draw / 1000)))
+        for aim in self.options.fire:
+            _tell(proxy.fire(aim))
         proxy.advance(8.0)
         print(f"  {proxy.judgement}")
         return 0
@@ -114,6 +130,9 @@ class Report:
         started = time.monotonic()
         proxy = Proxy(self.scene, self._parameters(self.conditions[0]))
         names = self.options.at.split(",") if self.options.at else None
+        for name in names or []:
+            if name not in {element.name for element in self.scene.elements}:
+                raise SceneError(f"--at: no element is named {name!r}")
         found = search.sequence(proxy, names)
         proxy.advance(8.0)
         for item in found:

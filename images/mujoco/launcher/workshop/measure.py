@@ -21,6 +21,7 @@ from images.mujoco.workshop.measured import Measurements
 from images.reference import solve
 
 FOLDER = Path(__file__).parent / "measured"
+LABELS = ("title", "brief", "tier", "d_level")
 
 
 def measure(case: str) -> dict[str, Any]:
@@ -42,15 +43,17 @@ def measure(case: str) -> dict[str, Any]:
 
 
 def source(case: str) -> str:
-    """Digest of what the measurements depend on: the scene, and the shots of its certificates."""
-    text = (scenes.SCENES / f"{case}.json").read_bytes()
+    """Digest of what the measurements depend on: the scene but for its words and labels, and the shots of its
+    certificates."""
+    scene = json.loads((scenes.SCENES / f"{case}.json").read_text(encoding="utf-8"))
+    play = {key: value for key, value in scene.items() if key not in LABELS}
     shots = [episode["shots"] for episode in certify.stored(case) if episode["success"]]
-    return hashlib.sha256(text + json.dumps(shots).encode()).hexdigest()[:16]
+    return hashlib.sha256(json.dumps([play, shots]).encode()).hexdigest()[:16]
 
 
 def random_play(case: str, index: int) -> str:
     """How the random baseline ends."""
-    terminal = baselines.random_play(Episode(case, index, level="L0"), index)
+    terminal = baselines.random_play(Episode(case, index, level="L0"), case, index)
     return "success" if terminal.success else str(terminal.code or terminal.cause)
 
 
