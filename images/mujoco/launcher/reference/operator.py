@@ -175,14 +175,16 @@ class Operator:
 
     # ---- ammunition -------------------------------------------------------------------------------------------------
     def pick(self, arm: Arm, radius: float) -> Program:
-        """Take the followed projectile at the end of the tray; True when it hangs in the hand."""
+        """Take the followed projectile at the end of the tray, or from the floor; True when it hangs in the hand."""
         m, now = self.mechanism, self.readings
         for attempt in range(3):
             yield SENSE
             target = now.projectile + up(0.002)
-            yield from self._line(
-                arm, target + up(CLEAR), 0.5 if attempt else 1.2, m.down[arm.name], 2 * radius + 0.014
-            )
+            above = target + up(CLEAR)
+            if above[2] < m.azimuth_wheel[2] < arm.position[2]:  # the straight way down would run into the wheel
+                over = np.array([*target[:2], arm.position[2]])
+                yield from self._line(arm, over, 1.0, m.down[arm.name], 2 * radius + 0.014)
+            yield from self._line(arm, above, 0.5 if attempt else 1.2, m.down[arm.name], 2 * radius + 0.014)
             yield from self._line(arm, target, 0.5)
             yield from arm.hold(0.35, 0.0)
             yield from self._lift(arm, 0.12, 0.5)
