@@ -16,7 +16,6 @@ from images.mujoco.launcher.reference.agent import Gunner
 from images.mujoco.launcher.reference.aiming import Aim
 from images.mujoco.launcher.reference.mechanism import up
 from images.mujoco.launcher.workshop.episode import Episode
-from images.reference import solve
 from images.reference.motion import SENSE, Program, Terminated
 from manifests.load import load
 from manifests.lookup import rule
@@ -174,22 +173,6 @@ def _fire_all(gunner: Gunner, aim: Aim) -> None:
         gunner.cycle.shoot(aim, projectile, loaded=index == 0)
     gunner.crew.run({"left": gunner.operator.left.hold(6.0)})
     gunner.crew.sense()
-
-
-def test_in_ground_mode_the_first_projectile_is_picked_up_from_the_floor() -> None:
-    """The same scene is solved; what never left the floor is no dropped projectile, and one that was lifted is."""
-    client = Episode("A007", 1, mode="ground")
-    start = client.observe(fields=["pose/projectile_1", "cycle"]).fields
-    assert start["pose/projectile_1"][2] == pytest.approx(0.018, abs=1e-4)
-    assert not start["cycle"][5]
-    assert solve(client, lambda line: None).success
-
-    client = Episode("A007", 1, mode="ground")
-    gunner = Gunner(client, client.describe(), lambda line: None)
-    gunner.crew.sense()
-    with pytest.raises(Terminated) as ended:
-        gunner.crew.run(lift_and(let_go=True)(gunner))
-    assert ended.value.terminal.clause == "L-60"
 
 
 def test_holding_still_is_legal_until_the_simulated_time_is_used_up() -> None:
