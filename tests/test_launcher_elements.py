@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import mujoco
@@ -201,7 +202,7 @@ def test_a_pane_carries_a_roof_until_it_breaks() -> None:
     assert "shelf" in env.plant.shots[0].struck
 
 
-def beside_a_shelf(**pane: Any) -> Launcher:
+def beside_a_shelf(protected: Sequence[str] = (), **pane: Any) -> Launcher:
     """A stone ball before a pane that watches what strikes it, as it does from the first launch on."""
     stone = {
         "kind": "roller",
@@ -212,7 +213,8 @@ def beside_a_shelf(**pane: Any) -> Launcher:
         "material": "stone",
     }
     shelf = SHELF | {"breakers": ["stone"]} | pane
-    env = launcher(authored([TARGET, shelf, stone], required=[{"element": "one"}], projectiles=["heavy"] * 2))
+    task = {"required": [{"element": "one"}], "protected": protected, "projectiles": ["heavy"] * 2}
+    env = launcher(authored([TARGET, shelf, stone], **task))
     shoot(env, 20, 10, 0.12, after=0.2)
     return env
 
@@ -240,6 +242,18 @@ def test_a_blow_breaks_a_pane_wherever_it_strikes(yaw: float, start: Any, veloci
     speed(env.plant, "stone")[:] = [*velocity, 0, 0, 0]
     wait(env, 0.4)
     assert broken(env)
+
+
+@pytest.mark.parametrize(("fast", "clause"), [(0.35, None), (0.5, "L-15")])
+def test_a_protected_pane_may_be_touched_by_what_is_no_projectile_but_not_broken(
+    fast: float, clause: str | None
+) -> None:
+    env = beside_a_shelf(protected=["shelf"], threshold=0.3)
+    speed(env.plant, "stone")[:] = [fast, 0, 0, 0, fast / 0.04, 0]
+    env.plant.data.joint("stone").qpos[0] = 1.7578  # just before it
+    wait(env, 0.6)
+    assert env.plant.flight.panes[0].peak > 0
+    assert (env.judge().clause if env.judge() else None) == clause
 
 
 def test_what_leans_on_a_pane_does_not_break_it() -> None:

@@ -2,7 +2,9 @@
 motion that is legal.
 
 What an arm presses breaks a force limit (COLL) long before it is 3 mm deep; what flies against it is light, and gets
-that deep (PEN) at a few newtons: a closed hand stands in the way of the carriage."""
+that deep (PEN) at a few newtons: a closed hand stands in the way of the carriage. Only L-33 has no such motion: a
+command cannot be beyond a joint's limits, the servos do not overshoot, and to bend one by 0.02 rad takes more force
+than L-41 and L-42 allow."""
 
 from __future__ import annotations
 
@@ -12,15 +14,19 @@ import numpy as np
 import pytest
 
 from images.client.results import Terminal
+from images.client.sdk import ActionError
+from images.mujoco.launcher import geometry as g
 from images.mujoco.launcher.reference.agent import Gunner
 from images.mujoco.launcher.reference.aiming import Aim
 from images.mujoco.launcher.reference.mechanism import up
 from images.mujoco.launcher.workshop.episode import Episode
-from images.reference.motion import SENSE, Program, Terminated
+from images.reference.motion import SENSE, Arm, Program, Terminated
+from images.reference.rotations import rotation_about
 from manifests.load import load
 from manifests.lookup import rule
 
 Motion = Callable[[Gunner], dict[str, Program]]
+CODES = {"L-16": "RULE", "L-31": "LIMIT", "L-40": "COLL", "L-41": "COLL", "L-42": "COLL", "L-50": "PEN", "L-60": "DROP"}
 
 
 def play(motion: Motion, case: str = "A007") -> tuple[Terminal | None, Gunner]:
@@ -61,6 +67,37 @@ def press_the_ball(depth: float) -> Motion:
         yield from arm.hold(0.5)
 
     return lambda gunner: {"right": program(gunner)}
+
+
+def lower_the_palm(depth: float) -> Motion:
+    """The open hand goes down over the knob of the azimuth wheel, ``depth`` (m) below its grip point."""
+
+    def program(gunner: Gunner) -> Program:
+        arm, m = gunner.operator.right, gunner.mechanism
+        yield SENSE
+        knob = m.knob("azimuth", gunner.readings.wheel("azimuth"))
+        yield from arm.line(knob + up(0.1), 1.5, m.down["right"], m.gripper_open)
+        yield from arm.line(knob - up(0.015), 1.5)
+        yield from arm.line(knob - up(depth), 1.0)
+        yield from arm.hold(0.4)
+
+    return lambda gunner: {"right": program(gunner)}
+
+
+def bring_fingers_together(gap: float) -> Motion:
+    """Both hands, tilted towards each other, bring their fingers ``gap`` (m) close, slowly at last."""
+
+    def program(gunner: Gunner, arm: Arm, side: int) -> Program:
+        tilt = rotation_about(np.array([1.0, 0.0, 0.0]), -side * np.pi / 4)
+        for y, seconds in ((0.15, 1.5), (0.015, 1.2), (gap / 2, 1.0)):
+            place = np.array([0.42, side * y, 0.55])
+            yield from arm.line(place, seconds, tilt @ gunner.mechanism.down[arm.name], 0.0)
+        yield from arm.hold(0.5)
+
+    return lambda gunner: {
+        "left": program(gunner, gunner.operator.left, 1),
+        "right": program(gunner, gunner.operator.right, -1),
+    }
 
 
 def turn_to(elevation: float) -> Motion:
@@ -125,22 +162,30 @@ def stand_in_the_way(draw: float) -> Motion:
 
 
 @pytest.mark.parametrize(
-    ("motion", "code"),
+    ("motion", "clause"),
     [
-        (press_the_ball(0.0), None),
-        (press_the_ball(0.04), "COLL"),
+        (press_the_ball(0.01), None),
+        (press_the_ball(0.02), "L-42"),
+        (lower_the_palm(0.0197), None),
+        (lower_the_palm(0.0205), "L-41"),
+        (bring_fingers_together(0.022), None),
+        (bring_fingers_together(0.018), "L-40"),
         (stand_in_the_way(0.12), None),
-        (stand_in_the_way(0.14), "PEN"),
+        (stand_in_the_way(0.14), "L-50"),
         (turn_to(44.0), None),
-        (turn_to(46.0), "LIMIT"),
+        (turn_to(46.0), "L-31"),
         (lift_and(let_go=False), None),
-        (lift_and(let_go=True), "DROP"),
+        (lift_and(let_go=True), "L-60"),
         (pull_the_trigger(after_cycle=True), None),
-        (pull_the_trigger(after_cycle=False), "RULE"),
+        (pull_the_trigger(after_cycle=False), "L-16"),
     ],
     ids=[
-        "touch",
-        "press",
+        "press with 100 N",
+        "press with 120 N",
+        "the palm touches",
+        "the palm presses",
+        "fingers touch",
+        "fingers press",
         "drawn 120 mm",
         "drawn 140 mm",
         "44 degrees",
@@ -151,8 +196,27 @@ def stand_in_the_way(draw: float) -> Motion:
         "no cycle",
     ],
 )
-def test_a_motion_fails_with_its_code_and_the_nearest_legal_one_passes(motion: Motion, code: str | None) -> None:
-    assert ends(*play(motion)) == code
+def test_a_motion_breaks_its_clause_and_the_nearest_legal_one_does_not(motion: Motion, clause: str | None) -> None:
+    terminal, gunner = play(motion)
+    assert (terminal.clause if terminal else None) == clause
+    assert ends(terminal, gunner) == (CODES[clause] if clause else None)
+
+
+def test_a_joint_driven_into_its_limit_stops_there_and_no_command_goes_beyond() -> None:
+    """Joint 7 at its rated speed."""
+    client = Episode("A007", 0)
+    action = client.observe(fields=["commanded"]).fields["commanded"].copy()
+    (_, limit), speed, actions = g.JOINT_LIMITS[6], 0.0, []
+    while action[6] < limit:
+        speed = min(g.JOINT_SPEED_LIMITS[6], speed + 4.0 * g.CONTROL_DT)
+        action[6] = min(action[6] + speed * g.CONTROL_DT, limit)
+        actions.append(action.copy())
+    assert client.step(np.array([*actions, *[action] * 50])).terminal is None
+    reached = client.observe(fields=["joint_positions"]).fields["joint_positions"][6]
+    assert reached == pytest.approx(limit, abs=1e-3)
+    action[6] = limit + 0.001
+    with pytest.raises(ActionError, match=r"left_joint7.* is outside"):
+        client.step(action[None])
 
 
 @pytest.mark.parametrize(("draw", "end"), [(0.10, "AMMO"), (0.166, "goal_met")])
