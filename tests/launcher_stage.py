@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,15 @@ def wait(env: Launcher, seconds: float) -> None:
         if env.judge() is not None:
             return
         env.apply(HOME)
+
+
+def wait_for(env: Launcher, happened: Callable[[], Any], seconds: float = 3.0) -> None:
+    """Hold the arms at home until ``happened()``, or the episode is judged. Raises AssertionError after ``seconds``."""
+    for _ in range(round(seconds / g.CONTROL_DT)):
+        if happened() or env.judge() is not None:
+            return
+        env.apply(HOME)
+    raise AssertionError(f"nothing happened within {seconds} s")
 
 
 def put(env: Launcher, **joints: float) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from images.mujoco.launcher import geometry as g
 from images.mujoco.launcher.environment import Launcher
-from tests.launcher_stage import FAR_WALL, HOME, authored, board, judged, launcher, shoot, wait
+from tests.launcher_stage import FAR_WALL, HOME, authored, board, judged, launcher, shoot, wait, wait_for
 
 BALL = board("ball", 3.0, shape="ball", size=[0.08, 0.08, 0.08], material="timber")
 
@@ -173,7 +173,6 @@ def test_a_shot_may_pass_close_by_a_protected_element_but_not_touch_it(aside: fl
                             protected=["guest"]))  # fmt: skip
     shoot(env, math.degrees(math.atan2(0.5 - aside, 2.0 - g.PIVOT[0])), 12, 0.16, after=0.0)
     ball = env.plant.projectiles[0].position
-    while env.judge() is None and ball[0] < 2.1:
-        wait(env, g.CONTROL_DT)
+    wait_for(env, lambda: ball[0] > 2.1)
     assert ball[2] < 0.25  # it went by at the board's height
     assert (env.judge().clause if env.judge() else None) == clause

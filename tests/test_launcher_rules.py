@@ -31,6 +31,7 @@ from tests.launcher_stage import (
     scene_of,
     shoot,
     wait,
+    wait_for,
 )
 from tests.test_launcher_scene import EVERY_KIND
 
@@ -107,8 +108,7 @@ def test_success_is_latched() -> None:
 def test_finish_grants_no_settling_time() -> None:
     env = launcher(ONE)
     shoot(env, 0, 15, draw_for(env, 2.0, 0.2, 15), after=0.0)
-    while not env.plant.shots[0].struck:
-        env.apply(HOME)
+    wait_for(env, lambda: env.plant.shots[0].struck)
     assert judged(env) == ("quit", None, None)
 
 
@@ -187,8 +187,7 @@ def test_the_bank_must_be_struck_before_the_target_itself(first: str) -> None:
     elements = [board("one", 2.0), {"kind": "bank", "name": "bank", "size": [0.05, 1.0, 1.0], "at": [2.6, 0, 0]}]
     env = launcher(authored(elements, required=[{"element": "one", "after": [{"element": "bank", "event": "struck"}]}]))
     shoot(env, 0, 15, draw_for(env, 2.0, 0.2, 15), after=0.0)
-    while not env.plant.shots[0].struck:
-        wait(env, 0.02)
+    wait_for(env, lambda: env.plant.shots[0].struck)
     env.plant.shots[0].struck[:] = ["one", "bank"] if first == "one" else ["bank", "one"]
     wait(env, 2.0)
     expected = ("violation", "RULE", "L-11") if first == "one" else ("goal_met", None, None)
