@@ -231,6 +231,16 @@ def test_a_stone_breaks_a_pane_that_lists_it_as_a_breaker(breakers: list[str], b
     assert broken(env) == breaks
 
 
+def test_a_breaker_breaks_its_pane_also_when_no_projectile_flies_any_more() -> None:
+    env = beside_a_shelf()
+    env.plant.projectiles[0].position[0] = 7.0  # out of the area
+    wait(env, 0.1)
+    assert not env.plant.flight.flying
+    speed(env.plant, "stone")[:] = [1.2, 0, 0, 0, 30, 0]
+    wait(env, 1.0)
+    assert broken(env)
+
+
 @pytest.mark.parametrize(
     ("yaw", "start", "velocity"),
     [(0, (1.7, 0, 0.04), (1.2, 0, 0)), (90, (1.8, 0.1, 0.04), (0, -1.2, 0)), (0, (1.8, 0, 0.30), (0, 0, 0))],

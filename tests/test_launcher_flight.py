@@ -85,6 +85,16 @@ def test_a_projectile_that_is_still_in_the_barrel_after_a_second_stays_there(sec
     assert env.plant.projectiles[0].status == ("waiting" if over else "fired")
 
 
+def test_every_shot_has_strikes_of_its_own() -> None:
+    """What one shot struck does not stand in for the next, and counts once for each."""
+    post = {"kind": "fixed", "name": "post", "size": [0.1, 0.4, 0.6], "at": [1.6, 0.0, 0], "material": "stone"}
+    env = launcher(authored([board("one", 3.0, -1.5), post], required=[{"element": "one"}]))
+    for _ in range(2):
+        shoot(env, 0, 10, 0.16, after=0.5)
+    assert [shot.struck for shot in env.plant.shots] == [["post"], ["post"]]
+    assert [(number, name) for _, number, name in env.plant.flight.strikes] == [(1, "post"), (2, "post")]
+
+
 # ---- L-20: the seat ------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("offset", "clause"),

@@ -353,21 +353,22 @@ def test_elevation_is_limited(elevation: float, expected: str | None) -> None:
     assert judged(env)[2] == expected
 
 
-def swing(env: Launcher, rate: float) -> None:
-    """Speed the left wrist up to this rate (rad/s) and keep it for a while, without lag."""
+def swing(env: Launcher, control: int, rate: float) -> None:
+    """Speed a wrist up to this rate (rad/s) and keep it for a while, without lag."""
     action = HOME.copy()
     for i in range(40):
         now = rate * min(1.0, i / 25)
-        action[6] += now * g.CONTROL_DT
+        action[control] += now * g.CONTROL_DT
         shown = action.copy()
-        shown[6] += now * g.SERVO_LAG
+        shown[control] += now * g.SERVO_LAG
         env.apply(shown)
 
 
+@pytest.mark.parametrize("control", [6, 14], ids=["left", "right"])
 @pytest.mark.parametrize(("factor", "expected"), [(1.0, None), (1.25, "L-32")])
-def test_joint_speed_is_limited_with_its_margin(factor: float, expected: str | None) -> None:
+def test_joint_speed_is_limited_with_its_margin(control: int, factor: float, expected: str | None) -> None:
     env = launcher(ONE)
-    swing(env, factor * g.JOINT_SPEED_LIMITS[6])
+    swing(env, control, factor * g.JOINT_SPEED_LIMITS[6])
     assert judged(env)[2] == expected
 
 
@@ -378,11 +379,12 @@ def test_a_command_far_from_the_present_pose_is_a_speed_violation() -> None:
     assert judged(env)[1:] == ("LIMIT", "L-32")
 
 
-@pytest.mark.parametrize(("excess", "expected"), [(0.018, None), (0.03, "L-33")])
-def test_joint_positions_are_limited(excess: float, expected: str | None) -> None:
+@pytest.mark.parametrize(("arm", "joint", "end"), [("left", 7, 1), ("left", 4, 0), ("right", 7, 0), ("right", 4, 1)])
+@pytest.mark.parametrize(("excess", "expected"), [(0.018, None), (0.022, "L-33")])
+def test_joint_positions_are_limited(arm: str, joint: int, end: int, excess: float, expected: str | None) -> None:
     env = launcher(ONE)
-    q, _ = env.plant.addresses(["left_joint7"])
-    env.plant.data.qpos[q] = g.JOINT_LIMITS[6][1] + excess
+    q, _ = env.plant.addresses([f"{arm}_joint{joint}"])
+    env.plant.data.qpos[q] = g.JOINT_LIMITS[joint - 1][end] + (excess if end else -excess)
     env.evaluator.tick()
     assert judged(env)[2] == expected
 
@@ -445,6 +447,7 @@ def test_the_first_violation_binds() -> None:
     env.plant.speed_log[2, 0] = 9.0
     env.evaluator.tick()
     first = judged(env)
+    assert env.judge().data["simulated_s"] == pytest.approx(env.plant.time - 0.017)  # the third of 20 ms
     env.plant.projectiles[1].position[2] = 0.0
     env.apply(HOME)
     assert first == judged(env) == ("violation", "LIMIT", "L-32")
