@@ -110,6 +110,22 @@ def test_a_carriage_that_bounces_back_is_caught_when_the_trigger_is_up_by_then()
     assert len(env.plant.shots) == 1
 
 
+def test_the_latch_stays_off_and_the_sear_silent_while_the_trigger_is_held_down() -> None:
+    """The same bounce is not caught; nor does a paddle that stays down pull the sear a second time."""
+    env = launcher(ONE)
+    aim(env, 0, 20)
+    pull(env, 0.28)
+    for _ in range(50):
+        put(env, trigger=0.3)
+        env.apply(HOME)
+    assert (env.plant.notch, len(env.plant.shots)) == (0, 1)
+    assert env.plant.draw < 0.01
+    assert env.judge() is None
+    wait(env, 0.1)  # the paddle comes up, the carriage is home
+    pull(env, 0.1)
+    assert env.plant.draw == pytest.approx(0.1, abs=2e-4)
+
+
 def test_the_brake_holds_the_barrel_against_a_torque_on_the_wheel_and_lets_go_when_released() -> None:
     env = launcher(ONE)
     dof = env.plant.addresses(["azimuth_wheel"])[1][0]
