@@ -266,6 +266,41 @@ def test_a_board_that_does_not_fit_is_refused_with_key_and_value(changes: dict[s
     assert str(refused.value).startswith("H01.json: ")
 
 
+LONG_HANDLES = {"handle_reach": 0.045, "start": "ABBBB", "goal": "ABBBC",
+                "pegs": [{"at": [0.512, 0]}, {"at": [0.36, 0]}, {"at": [0.5, -0.2]}]}  # fmt: skip
+
+
+@pytest.mark.parametrize("robot", ["panda", "fr3-sharpa", "floating-sharpa"])
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        (
+            {"barriers": [{"name": "wall", "at": [0.41, 0.18], "size": [0.01, 0.03, 0.1]}]},
+            r"wall and ring_\d overlap by \d+\.\d mm at the start",
+        ),
+        (LONG_HANDLES, r"ring_\d and ring_\d overlap by \d+\.\d mm at the start"),
+        (
+            {"barriers": [{"name": "floor", "at": [0.7, 0.3], "size": [0.01, 0.03, 0.1]}]},
+            "barriers: the robot or the scene has a part 'floor'; give the barrier another name",
+        ),
+    ],
+)
+def test_what_only_the_built_board_shows_is_refused_too(changes: dict[str, Any], text: str, robot: str) -> None:
+    found = boards.parse(json.dumps(STANDARD.model_dump(mode="json") | changes), "H01.json")
+    with pytest.raises(BoardError, match=rf"^H01 with {robot}: {text}$"):
+        compile_board(found, realize(found, NOMINAL), embodiment(robot))
+
+
+@pytest.mark.parametrize("robot", ["panda", "fr3-sharpa"])
+def test_a_barrier_that_reaches_into_the_robot_is_refused(robot: str) -> None:
+    wall = {"name": "wall", "at": [0.25, 0], "size": [0.5, 0.02, 0.3]}
+    pegs = [{"at": [0.64, 0.18]}, {"at": [0.64, 0]}, {"at": [0.64, -0.18]}]
+    content = STANDARD.model_dump(mode="json") | {"barriers": [wall], "pegs": pegs}
+    found = boards.parse(json.dumps(content), "H01.json")
+    with pytest.raises(BoardError, match=rf"^H01 with {robot}: (wall and \w+|\w+ and wall) overlap by "):
+        compile_board(found, realize(found, NOMINAL), embodiment(robot))
+
+
 @pytest.mark.parametrize(
     ("changes", "text"),
     [

@@ -110,10 +110,11 @@ def test_public_parameters_hold_the_board_and_not_the_private_condition() -> Non
 
 def test_the_task_says_by_how_much_an_episode_differs_from_the_board_that_is_told() -> None:
     rule = json.loads((MANIFESTS / "conditions.json").read_text(encoding="utf-8"))["families"]["hanoi"]["factors"]
-    offset, yaw = rule["board_offset"]["high"], rule["board_yaw"]["high"]
+    offset, yaw, handle = (rule[name]["high"] for name in ("board_offset", "board_yaw", "ring_azimuths"))
     share = {rule[name]["high"] for name in ("mass_factors", "friction_factor")}
     text = hanoi().public()["task"]
-    assert f"up to {1000 * offset:g} mm and {yaw:g} degrees aside" in text
+    assert f"up to {1000 * offset:g} mm aside in x and in y and be turned by up to {yaw:g} degrees" in text
+    assert f"each handle by up to {handle:g} degrees" in text
     assert [f"differ by up to {100 * (high - 1):.0f} %" in text for high in share] == [True]
 
 

@@ -141,5 +141,6 @@ def _statement(board: Board) -> str:
         "Move one ring at a time: take it by its handle, lift it off its peg, carry it, and let it go when it lies on "
         "another peg. Only a ring with nothing on it may be moved, and never onto a smaller one. In the end every ring "
         "must lie still, level and untouched where it belongs for 1 s. The parameters tell the board as authored: in "
-        "an episode it may stand up to 12 mm and 3 degrees aside, and masses and friction differ by up to 20 %."
+        "an episode it may stand up to 12 mm aside in x and in y and be turned by up to 3 degrees about its middle, "
+        "each handle by up to 12 degrees about its ring's peg, and masses and friction differ by up to 20 %."
     )

@@ -11,12 +11,13 @@ from typing import Any
 
 import mujoco
 
-from images.mujoco import cameras, conditions, render, surroundings
+from images.mujoco import cameras, conditions, physics, render, surroundings
 from images.mujoco.embodiment import Embodiment
 from images.mujoco.hanoi import geometry as g
 from images.mujoco.hanoi import letters, look
 from images.mujoco.hanoi.board import Board, BoardError
 
+OVERLAP = 0.0005  # m: nothing may start deeper in something else than this
 SPAWN_GAP = 0.0002  # m: rings start this far above what they will lie on
 BITS = 'contype="1" conaffinity="33"'
 
@@ -190,9 +191,27 @@ def mjcf(board: Board, realized: Realized, robot: Embodiment) -> str:
 
 
 def compile_board(board: Board, realized: Realized, robot: Embodiment) -> Compiled:
-    """Compile. Raises BoardError when MuJoCo refuses the model."""
+    """Compile. Raises BoardError when MuJoCo refuses the model, or something stands in something else."""
+    source = f"{board.case} with {robot.name}"
     try:
         model = mujoco.MjModel.from_xml_string(mjcf(board, realized, robot))
     except ValueError as error:
-        raise BoardError(f"{board.case} with {robot.name}: {error}") from None
+        name = physics.repeated_name(error)
+        taken = f"barriers: the robot or the scene has a part {name!r}; give the barrier another name"
+        raise BoardError(f"{source}: {error if name is None else taken}") from None
+    _check_place(model, board, robot, source)
     return Compiled(model, board, realized, robot)
+
+
+def _check_place(model: Any, board: Board, robot: Embodiment, source: str) -> None:
+    """Barriers, rings with their handles and the robot at its start stand clear of each other."""
+    data = mujoco.MjData(model)
+    for joint, value in robot.start().items():
+        data.joint(joint).qpos = value
+    names = [model.body(i).name for i in range(model.nbody)]
+    barriers = {barrier.name for barrier in board.barriers}
+    fixed = [geom for geom in range(model.ngeom) if names[model.geom_bodyid[geom]] in barriers]
+    for first, second, depth in physics.overlaps(model, data, OVERLAP, fixed):
+        pair = [names[model.geom_bodyid[geom]] for geom in (first, second)]
+        if not set(pair) <= set(robot.parts):
+            raise BoardError(f"{source}: {pair[0]} and {pair[1]} overlap by {depth * 1e3:.1f} mm at the start")

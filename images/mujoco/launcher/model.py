@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-import re
 from dataclasses import dataclass
 from typing import Any
 
 import mujoco
 import numpy as np
 
-from images.mujoco import conditions, panda, surroundings
+from images.mujoco import conditions, panda, physics, surroundings
 from images.mujoco.launcher import geometry as g
 from images.mujoco.launcher import look, mechanism
 from images.mujoco.launcher.elements import Builder
@@ -154,9 +152,8 @@ def compile_scene(scene: Scene, realized: Realized, background: str, source: str
     try:
         model = mujoco.MjModel.from_xml_string(text)
     except ValueError as error:
-        raise SceneError(f"{source}: {_explained(str(error), built)}") from None
-    _check_overlap(model, built, source)
-    _check_fixed(model, built, source)
+        raise SceneError(f"{source}: {_explained(error, built)}") from None
+    _check_place(model, built, source)
     _let_rest(model, scene, built)
     return Compiled(model, scene, realized, built, projectile_names(scene))
 
@@ -174,42 +171,29 @@ def _let_rest(model: Any, scene: Scene, built: dict[str, Built]) -> None:
             model.dof_length[first : first + count] /= EASY_REST
 
 
-def _explained(refusal: str, built: dict[str, Built]) -> str:
+def _explained(refusal: Exception, built: dict[str, Built]) -> str:
     """MuJoCo's refusal; of a name that stands twice the element whose it is."""
-    twice = re.search(r"repeated name '([^']+)'", refusal)
-    if twice is None:
-        return refusal
-    name = twice[1]
+    name = physics.repeated_name(refusal)
+    if name is None:
+        return str(refusal)
     owners = [item.name for item in built.values() if name in (item.name, *item.bodies, *item.geoms, *item.shards)]
     owner = owners[-1] if owners else name
     return f"elements: a part of {owner} would be named {name!r}, as another part is; give {owner} another name"
 
 
-def _check_overlap(model: Any, built: dict[str, Built], source: str) -> None:
-    """Sleeping bodies hide their contacts, so everything is looked at awake once."""
-    owner = {model.geom(name).id: element.name for element in built.values() for name in element.geoms}
-    sleep = int(mujoco.mjtEnableBit.mjENBL_SLEEP)
-    model.opt.enableflags &= ~sleep
+def _check_place(model: Any, built: dict[str, Built], source: str) -> None:
+    """Elements stand beyond the arms' reach and clear of each other; only fixed ones that do not break may be
+    joined."""
     data = mujoco.MjData(model)
-    mujoco.mj_kinematics(model, data)
-    mujoco.mj_comPos(model, data)
-    mujoco.mj_collision(model, data)
-    model.opt.enableflags |= sleep
-    for (first, second), depth in zip(data.contact.geom.tolist(), data.contact.dist.tolist(), strict=True):
-        if depth < -OVERLAP and (first in owner or second in owner):
-            names = [owner.get(geom) or model.geom(geom).name or "a fixed part" for geom in (first, second)]
+    owner = {model.geom(name).id: element for element in built.values() for name in element.geoms}
+    panes = [geom for geom, element in owner.items() if element.shards]
+    for first, second, depth in physics.overlaps(model, data, OVERLAP, panes):
+        if first in owner or second in owner:
+            names = [owner[geom].name if geom in owner else _part(model, geom) for geom in (first, second)]
             raise SceneError(
-                f"{source}: elements: {names[0]} and {names[1]} overlap by {-depth * 1e3:.1f} mm at the start"
+                f"{source}: elements: {names[0]} and {names[1]} overlap by {depth * 1e3:.1f} mm at the start"
             )
-
-
-def _check_fixed(model: Any, built: dict[str, Built], source: str) -> None:
-    """What no contact shows: elements that begin within the arms' reach, and panes that stand in something fixed. Other
-    fixed elements may be joined into one."""
-    data = mujoco.MjData(model)
-    mujoco.mj_kinematics(model, data)
-    geoms = {model.geom(name).id: element for element in built.values() for name in element.geoms}
-    for geom, element in geoms.items():
+    for geom, element in owner.items():
         middle, half = np.split(model.geom_aabb[geom], 2)
         across = data.geom_xmat[geom].reshape(3, 3)[0]
         nearest = float(data.geom_xpos[geom][0] + across @ middle - np.abs(across) @ half)
@@ -217,13 +201,7 @@ def _check_fixed(model: Any, built: dict[str, Built], source: str) -> None:
             raise SceneError(
                 f"{source}: elements: {element.name} begins at x {nearest:.3f} m; the arms reach to {REACH} m"
             )
-    still = [geom for geom in geoms if model.body_weldid[model.geom_bodyid[geom]] == 0]
-    for first, second in itertools.combinations(still, 2):
-        one, other = geoms[first], geoms[second]
-        if one is other or not (one.shards or other.shards):
-            continue
-        depth = -mujoco.mj_geomDistance(model, data, first, second, 2 * OVERLAP, None)
-        if depth > OVERLAP:
-            raise SceneError(
-                f"{source}: elements: {one.name} and {other.name} overlap by {depth * 1e3:.1f} mm at the start"
-            )
+
+
+def _part(model: Any, geom: int) -> str:
+    return model.geom(geom).name or "a fixed part"
