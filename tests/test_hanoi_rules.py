@@ -40,9 +40,11 @@ def test_the_referee_agrees_with_an_independent_oracle_on_random_histories() -> 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-def test_the_referee_agrees_with_an_independent_oracle_on_ten_thousand_histories() -> None:
-    verdicts = _fuzz(range(400, 10_400))
-    assert min(verdicts.values()) > 50
+@pytest.mark.parametrize("first", range(400, 10_400, 1000))
+def test_the_referee_agrees_with_an_independent_oracle_on_ten_thousand_histories(first: int) -> None:
+    verdicts = _fuzz(range(first, first + 1000))
+    assert len(verdicts) == 8
+    assert min(verdicts.values()) > 5
 
 
 # ---- one state -----------------------------------------------------------------------------------------------------
