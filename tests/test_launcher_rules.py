@@ -236,11 +236,11 @@ def test_with_protection_success_waits_for_the_observation() -> None:
     assert result.data["simulated_s"] - result.data["reached_s"] == pytest.approx(3.0, abs=0.021)
 
 
-@pytest.mark.parametrize(("push", "expected"), [(0.018, None), (0.022, "L-13")])
-def test_a_protected_element_may_not_be_moved(push: float, expected: str | None) -> None:
+@pytest.mark.parametrize("along", [[1, 0, 0], [0, -1, 0], [0, 0, 1]], ids=["away", "aside", "up"])
+@pytest.mark.parametrize(("push", "expected"), [(0.018, None), (0.023, "L-13")])
+def test_a_protected_element_may_not_be_moved(along: list[float], push: float, expected: str | None) -> None:
     env = guarded(0.45)
-    put(env)
-    nudge(env, "guest", [push, 0, 0])
+    nudge(env, "guest", [push * component for component in along])
     assert (env.judge().clause if env.judge() else None) == expected
 
 
