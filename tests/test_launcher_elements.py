@@ -279,6 +279,19 @@ def test_what_leans_on_a_pane_does_not_break_it() -> None:
     assert env.plant.flight.panes[0].impulse[-1] == pytest.approx(0.5 * 0.02, rel=0.01)
 
 
+@pytest.mark.parametrize(("velocity", "along"), [((1.2, 0, 0), 1), ((-1.2, 0, 0), -1)])
+def test_shards_burst_along_the_blow(velocity: tuple[float, float, float], along: int) -> None:
+    """A stone comes from the launcher's side, or from behind. Some 60 ms later nearly all shards, also those that it did
+    not touch, are on its far side."""
+    env = beside_a_shelf()
+    env.plant.data.joint("stone").qpos[:3] = [1.8 - 0.05 * along, 0, 0.08]
+    speed(env.plant, "stone")[:] = [*velocity, 0, 0, 0]
+    wait(env, 0.06)
+    assert broken(env)
+    shards = [env.plant.model.body(name).id for name in env.plant.compiled.built["shelf"].shards]
+    assert (along * (env.plant.data.xpos[shards, 0] - 1.8) > 0).mean() > 0.9
+
+
 @pytest.mark.parametrize(("x", "clause"), [(2.0, "L-22"), (2.9, None)])
 def test_no_shard_may_touch_what_is_shard_free(x: float, clause: str | None) -> None:
     plate = {"kind": "fixed", "name": "bed", "size": [0.3, 0.5, 0.01], "at": [x, 0, 0]}
