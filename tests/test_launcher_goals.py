@@ -164,6 +164,17 @@ def test_the_observation_of_a_success_goes_on_when_the_ammunition_is_gone() -> N
     assert result.data["simulated_s"] > over + 2.0 + g.CONTROL_DT
 
 
+@pytest.mark.parametrize(("seconds", "expected"), [(2.7, None), (3.0, "goal_met")])
+def test_the_observation_begins_with_the_last_of_all_goals(seconds: float, expected: str | None) -> None:
+    targets = [board("one", 3.0), board("two", 3.0, 1.0), board("guest", 3.0, -1.0)]
+    env = after_a_miss(targets, required=[{"element": "one"}, {"element": "two"}], protected=["guest"])
+    for name in ("one", "two"):
+        wait(env, 1.5)
+        hold(env, name, 11, shift=(0, 0, 0.1), tilt=50)  # 0.24 s
+    wait(env, seconds - 0.2)
+    assert (env.judge().cause if env.judge() else None) == expected
+
+
 # ---- L-12 ----------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(("aside", "clause"), [(0.125, "L-12"), (0.16, None)])
 def test_a_shot_may_pass_close_by_a_protected_element_but_not_touch_it(aside: float, clause: str | None) -> None:
