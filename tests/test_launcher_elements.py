@@ -281,8 +281,8 @@ def test_what_leans_on_a_pane_does_not_break_it() -> None:
 
 @pytest.mark.parametrize(("velocity", "along"), [((1.2, 0, 0), 1), ((-1.2, 0, 0), -1)])
 def test_shards_burst_along_the_blow(velocity: tuple[float, float, float], along: int) -> None:
-    """A stone comes from the launcher's side, or from behind. Some 60 ms later nearly all shards, also those that it did
-    not touch, are on its far side."""
+    """A stone comes from the launcher's side, or from behind. 60 ms later nearly all shards are on its far side, also
+    those that it did not touch."""
     env = beside_a_shelf()
     env.plant.data.joint("stone").qpos[:3] = [1.8 - 0.05 * along, 0, 0.08]
     speed(env.plant, "stone")[:] = [*velocity, 0, 0, 0]
