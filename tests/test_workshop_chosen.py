@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from images.mujoco.hanoi import board
 from images.mujoco.hanoi.workshop.certify import FAMILY
 from images.mujoco.workshop import certify
 from images.mujoco.workshop.chosen import is_meant, patterns_of
@@ -97,3 +98,12 @@ def test_a_certificate_that_says_something_else_differs(
     dataclasses.replace(FAMILY, folder=tmp_path).record("panda/H01", [stored[2] | {field: value}])
     assert certify_h01(tmp_path, monkeypatch) == 1
     assert f"panda/H01 condition 2: differs in {field}: goal_met" in capsys.readouterr().out
+
+
+def test_a_damaged_task_file_is_one_line_that_names_it(tmp_path: Path, monkeypatch, capsys) -> None:
+    (tmp_path / "H01.json").write_text('{"version": 1', encoding="utf-8")
+    monkeypatch.setattr(board, "BOARDS", tmp_path)
+    assert certify_h01(FAMILY.folder, monkeypatch) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("error: H01.json: ")
+    assert said.count("\n") == 1

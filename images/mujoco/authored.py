@@ -12,7 +12,11 @@ from images.client.strict import unique
 Authored = TypeVar("Authored", bound=BaseModel)
 
 
-def parse(schema: type[Authored], text: str, source: str, refused: type[ValueError]) -> Authored:
+class AuthoredError(ValueError):
+    """A task file that cannot be used; the text names file, key and value."""
+
+
+def parse(schema: type[Authored], text: str, source: str, refused: type[AuthoredError]) -> Authored:
     """The task in JSON ``text``. Raises ``refused`` naming ``source``, the path of the key and the value. NaN and
     infinities, which are no JSON, are left to ``schema``: it can say where they stand."""
     try:

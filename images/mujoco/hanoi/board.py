@@ -45,7 +45,7 @@ Yaw = Annotated[float, Field(ge=-45, le=45)]
 Length = Annotated[float, Field(gt=0.005, le=0.5)]
 
 
-class BoardError(ValueError):
+class BoardError(authored.AuthoredError):
     """A board file that cannot be used; the text names file, key and value."""
 
 

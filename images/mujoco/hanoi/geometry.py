@@ -11,7 +11,7 @@ from typing import Any
 
 # ---- time ----------------------------------------------------------------------------------------------------------
 PHYSICS_HZ = 120
-"""Rate at which contacts and joint speeds are judged (1/s)."""
+"""Rate at which rings and joint speeds are judged (1/s); contacts are in every integration step."""
 SUBSTEPS = 4
 """Integration steps in each of them: 1/480 s."""
 PHYSICS_DT = 1 / PHYSICS_HZ

@@ -15,6 +15,9 @@ from images.mujoco.hanoi.model import ring
 from images.mujoco.hanoi.plant import Plant
 from images.mujoco.readings import Readings
 
+FORCES = {"rad": "N m", "m": "N"}
+"""What drives a joint, by the unit of its position."""
+
 
 class Observation(Readings):
     """Fields and their readers."""
@@ -29,11 +32,12 @@ class Observation(Readings):
         plant, robot = self._plant, self._plant.compiled.robot
         d, m = plant.data, plant.model
         q, v, count = plant.positions, plant.speeds, len(robot.joints)
-        names, units = ", ".join(joint.name for joint in robot.joints), {joint.unit for joint in robot.joints}
-        unit = ", ".join(sorted(units, reverse=True))
+        names = ", ".join(joint.name for joint in robot.joints)
+        units = list(dict.fromkeys(joint.unit for joint in robot.joints))  # in the order of the joints
+        unit, force = ", ".join(units), ", ".join(FORCES[unit] for unit in units)
         self.add("joint_positions", unit, (count,), "L0", f"measured joint positions: {names}", lambda: d.qpos[q])
         self.add("joint_velocities", f"{unit} per s", (count,), "L0", f"measured: {names}", lambda: d.qvel[v])
-        self.add("joint_torques", "N m, N", (count,), "L0", f"force of the servos: {names}", lambda: d.qfrc_actuator[v])
+        self.add("joint_torques", force, (count,), "L0", f"force of the servos: {names}", lambda: d.qfrc_actuator[v])
         for sense in robot.senses(m):
             field = sense.field
             self.add(field.name, field.unit, field.shape, field.level, field.text, partial(_felt, sense, d))

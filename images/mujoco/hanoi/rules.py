@@ -92,7 +92,7 @@ def _limits(robot: Embodiment) -> list[Clause]:
         Clause(
             "H-30",
             "Measured speed of each joint, checked at 120 Hz: rated speed times "
-            f"{SPEED_MARGIN}. Commands far from the present pose are not slowed down for you.",
+            f"{SPEED_MARGIN}. Commands far from the present pose are obeyed as fast as the drives can.",
             [round(joint.speed * SPEED_MARGIN, 4) for joint in robot.joints],
             ", ".join(f"{joint.name} {joint.unit}/s" for joint in robot.joints),
             None,

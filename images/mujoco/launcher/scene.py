@@ -32,7 +32,7 @@ REACH = 1.15  # m: elements start beyond the reach of the arms
 WORKSPACE = ((-1.5, 6.5), (-2.5, 2.5), (-0.05, 4.0))  # m: x, y, z; a task object outside it is lost
 
 
-class SceneError(ValueError):
+class SceneError(authored.AuthoredError):
     """A scene file that cannot be used; the text names file, key and value."""
 
 

@@ -19,6 +19,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from images.mujoco.authored import AuthoredError
 from images.mujoco.workshop.chosen import CONDITIONS, conditions, is_meant, jobs, patterns_of
 from images.mujoco.workshop.episode import Episode
 from images.reference import solve
@@ -140,7 +141,7 @@ def main(chosen: Sequence[Family] | None = None) -> int:
             playing = [item for item in work if item not in lacking]
             played = pool.map(partial(_play, verbose=options.verbose), playing)
             return _record(work, played) if options.record else _compare(playing, played, lacking)
-    except CertificateError as error:
+    except (CertificateError, AuthoredError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
 
