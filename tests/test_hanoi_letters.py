@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import mujoco
@@ -10,7 +11,7 @@ import pytest
 
 from images.mujoco import gl
 from images.mujoco.cameras import calibrated
-from images.mujoco.embodiment import Mjcf, Mount
+from images.mujoco.embodiment import Mjcf, Mount, Part
 from images.mujoco.hanoi import board as boards
 from images.mujoco.hanoi import geometry as g
 from images.mujoco.hanoi import letters
@@ -28,8 +29,13 @@ class Nobody:
 
     name, impratio, wrist = "nobody", 1.0, Mount("", (0, 0, 0), (0, 0, 1), (1, 0, 0), 45.0)
 
+    parts: Mapping[str, Part] = {}
+
     def mjcf(self, camera: str) -> Mjcf:
         return Mjcf(*[""] * 7)
+
+    def start(self) -> dict[str, float]:
+        return {}
 
 
 def strokes(model: Any, data: Any, letter: str) -> np.ndarray:
