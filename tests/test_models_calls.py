@@ -238,6 +238,19 @@ def test_a_call_ends_when_the_episode_does_and_its_prompt_is_counted(stream: boo
     assert (asked.usage.tokens_input or 0) > 0
 
 
+def test_no_call_is_made_when_the_episode_has_ended_however_quickly_it_would_be_answered() -> None:
+    cancel = threading.Event()
+    with ModelServer([say("at once")]) as server:
+        asked = client(server)
+        ask(asked, cancel=cancel)
+        cancel.set()
+        with pytest.raises(CallCancelled):
+            ask(asked, cancel=cancel)
+        with pytest.raises(CallCancelled):
+            ask(asked, within_s=0.0)
+        assert (len(server.calls), asked.usage.model_calls) == (1, 1)
+
+
 def test_a_call_ends_at_the_deadline() -> None:
     with ModelServer([say("late", delay_s=20.0)]) as server:
         began = time.monotonic()

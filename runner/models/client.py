@@ -95,6 +95,8 @@ class Client:
         cancel: threading.Event,
         pictures: int = 0,
     ) -> Reply:
+        if cancel.is_set() or time.monotonic() >= deadline:
+            raise CallCancelled("the episode had ended before the model was asked")
         # litellm leaves out what is null: left out here, it is left out of what is said to be sent too.
         sent = [{name: part for name, part in message.items() if part is not None} for message in storable(messages)]
         tokens = estimate_input(sent, tools, self._link.policy.estimate)
