@@ -205,6 +205,7 @@ def killed_after(home: Path, task: str, count: int, done: Callable[[], bool]) ->
                 break
             threading.Event().wait(0.05)
         child.send_signal(signal.SIGKILL)
+    threading.Event().wait(1.0)  # a child that it was just starting holds its lock until it has become its program
 
 
 def kill_environments() -> None:
