@@ -16,7 +16,7 @@ from images.mujoco.launcher import geometry as g
 from images.mujoco.launcher import scene as scenes
 from images.mujoco.launcher.environment import Launcher
 from images.mujoco.launcher.mechanism import barrel_rotation
-from images.mujoco.launcher.workshop.checks import NOMINAL
+from images.mujoco.launcher.workshop.episode import NOMINAL
 
 CONDITION = NOMINAL  # no offsets
 HOME = np.array([*g.HOME["left"], g.GRIPPER_OPEN, *g.HOME["right"], g.GRIPPER_OPEN])

@@ -12,18 +12,10 @@ from images.mujoco.launcher.reference.aiming import NoAim
 from images.mujoco.launcher.reference.ballistics import Ballistics
 from images.mujoco.launcher.reference.plan import through
 from images.mujoco.launcher.scene import Scene
+from images.mujoco.launcher.workshop.episode import NOMINAL
 from images.mujoco.launcher.workshop.proxy import Aim, Outcome, Proxy
 from images.mujoco.launcher.workshop.search import LIMITS, attempt, next_projectile
 
-NOMINAL: dict[str, Any] = {
-    "stiffness": 25.0,
-    "azimuth_offset": 0.0,
-    "elevation_offset": 0.0,
-    "pivot_offset": [0.0, 0.0, 0.0],
-    "tray_offset": [0.0, 0.0],
-    "mass_factor": 1.0,
-    "background": "courtyard",
-}
 UNTOUCHED_S = 150.0  # s
 DRIFT = 1e-4  # m
 GRID = 200  # aims of the window; a quasi-random set spreads them evenly

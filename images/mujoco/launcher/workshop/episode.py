@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
+from images.mujoco.surroundings import BACKGROUNDS
 from images.mujoco.workshop import episode as shared
 
 BUDGET = {"actions": 7500, "simulated_s": 150.0}
 
-
-STIFFNESS, SKIES = (22.0, 24.0, 26.0, 28.0), ("courtyard", "meadow", "dusk", "workshop")
+STIFFNESS = (22.0, 24.0, 26.0, 28.0)  # N/m, of the four conditions
+NOMINAL: dict[str, Any] = {
+    "stiffness": 25.0,
+    "azimuth_offset": 0.0,
+    "elevation_offset": 0.0,
+    "pivot_offset": [0.0, 0.0, 0.0],
+    "tray_offset": [0.0, 0.0],
+    "mass_factor": 1.0,
+    "background": "courtyard",
+}
 
 
 def condition(case: str, index: int) -> dict[str, Any]:
@@ -18,15 +27,7 @@ def condition(case: str, index: int) -> dict[str, Any]:
     try:
         return shared.condition("launcher_conditions.json", f"marble/dual-panda/{case}", index)
     except KeyError:
-        return {
-            "stiffness": STIFFNESS[index],
-            "azimuth_offset": 0.0,
-            "elevation_offset": 0.0,
-            "pivot_offset": [0.0, 0.0, 0.0],
-            "tray_offset": [0.0, 0.0],
-            "mass_factor": 1.0,
-            "background": SKIES[index],
-        }
+        return NOMINAL | {"stiffness": STIFFNESS[index], "background": list(BACKGROUNDS)[index]}
 
 
 def start(

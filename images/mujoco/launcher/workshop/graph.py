@@ -34,7 +34,7 @@ from images.mujoco.launcher.kinds import (
 )
 from images.mujoco.launcher.model import Compiled, compile_scene, realize
 from images.mujoco.launcher.scene import Scene
-from images.mujoco.launcher.workshop.checks import NOMINAL
+from images.mujoco.launcher.workshop.episode import NOMINAL
 
 TOUCH = 0.0005  # m: nearer than this is contact
 FLOOR = "floor"
